@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ import anyio.to_thread
 from ollm_tui.attachments.media import MOST_MEDIA_BYTES, AttachedMedia, media_again, media_of
 from ollm_tui.attachments.paths import readings
 from ollm_tui.config.regular_file import TooLongError, read_bounded, real_path
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.images import ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.base64_text import to_base64

@@ -8,7 +8,6 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -20,6 +19,7 @@ from ollm_tui.config.regular_file import (
     why_unreadable,
 )
 from ollm_tui.config.yaml_file import YamlProblem, parse_yaml
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Kind: TypeAlias = Literal["file", "skill"]

@@ -1,9 +1,10 @@
 """Attached sound, videos and PDF files: recognized by their first bytes, sent unchanged."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.images import image_data
 from ollm_tui.decode.sounds import read_sound_header
 from ollm_tui.decode.videos import read_video_header

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from ollm_tui.attachments.paths import LONGEST_PATH, as_path
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json, unfenced
 from ollm_tui.protocol.errors import AIError, ErrorCode

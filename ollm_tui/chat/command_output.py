@@ -1,10 +1,10 @@
 """A command that the user ran, as a message: the model reads its output with the next prompt."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean
 from ollm_tui.protocol.message import COMMAND, Message
 from ollm_tui.protocol.tools import ToolOutcome

@@ -5,7 +5,7 @@ At the limit a prompt makes room by itself, if that is switched on.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 
@@ -28,6 +28,7 @@ from ollm_tui.chat.resolving import named_model, unless_stopped
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.summary import SummaryProgress, SummaryRun
 from ollm_tui.chat.templates import rendered_texts
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode

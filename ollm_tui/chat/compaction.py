@@ -5,10 +5,11 @@ that stands for all before it. The messages before it stay, and are no longer se
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.chat.prompt import is_question, sent_from, turn_starts
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import COMPACTION, LEFT_OUT, SUMMARY, Message
 

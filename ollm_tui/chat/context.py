@@ -1,9 +1,9 @@
 """`ContextGuard`: whether the next request fits the model's window, counted before it is sent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ollm_tui.chat.conversation import CountedPrompt
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.request import Request

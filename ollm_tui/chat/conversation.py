@@ -1,9 +1,10 @@
 """A conversation: its messages, its model and its settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ollm_tui.chat.prompt import is_question, turn_starts
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message

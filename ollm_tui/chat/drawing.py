@@ -4,7 +4,7 @@ A question that is drawn has its wish as metadata, so that it is drawn again and
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Final, TypeAlias
 
 import anyio
@@ -13,6 +13,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.making import KINDS, Made, Makes, check_maker, made, newest_made
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.saving import Saving
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, positive, present, string
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import (

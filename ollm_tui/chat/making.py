@@ -1,9 +1,9 @@
 """What a model makes of a prompt that is not chatted about: which operation, and what it gives."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, VideoContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.media_ports import (

@@ -1,7 +1,6 @@
 """The parts that a chat is built from, and the limits of one prompt."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -12,6 +11,7 @@ from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.chat.tool_loop import OffersTools
 from ollm_tui.chat.turn import Sleep
 from ollm_tui.config.foreign import Redact
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.router import RenderRequest, Router
 from ollm_tui.shell.jobs import BackgroundJobs

@@ -1,10 +1,11 @@
 """From a conversation to the messages of the next request; pure."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import takewhile
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.blocks import (
     MEDIA,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import Final
 
@@ -13,6 +13,7 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.thinking import PlannedThinking
 from ollm_tui.chat.turn import Turn
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode

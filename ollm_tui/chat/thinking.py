@@ -1,11 +1,12 @@
 """What is known of how models think, and what that makes of the requests of a chat."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import (
     FEATURE,

@@ -4,7 +4,7 @@ The tools answer with numbers that nobody can guess, so an answer shows whether 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,6 +13,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import ToolModes
 from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.models.tool_check import WAYS, ToolCheck, ToolWay, WayScore
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, TextDelta, ToolCallResult

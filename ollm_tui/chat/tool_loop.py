@@ -5,11 +5,11 @@ Results are emitted as they come and stored in the order of the calls.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import TextContent

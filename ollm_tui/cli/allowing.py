@@ -1,10 +1,10 @@
 """What `--allow` lets tools do where nobody can be asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ollm_tui.cli.output import UsageError
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, ToolCall, includes

@@ -6,7 +6,6 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
@@ -26,6 +25,7 @@ from ollm_tui.cli.models_arguments import (
 )
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
+from ollm_tui.dataclass import dataclass, field
 
 _INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
 _SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})

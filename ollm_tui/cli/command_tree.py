@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ollm_tui.cli.arguments import build_parser
+from ollm_tui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

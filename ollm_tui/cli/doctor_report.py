@@ -5,9 +5,10 @@ A key may be an ordinary word, so only what came from outside is searched for it
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck

@@ -1,6 +1,5 @@
 """`ollm models explain`: where every value for a model comes from, and what it replaced."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import on_one_line, setting_json, setting_row, with_replaced
 from ollm_tui.cli.model_runtime import find_model, in_runtime, required_name
 from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.family_words import family_rows, thinking_words
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject

@@ -2,10 +2,11 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.registry.entry import PURPOSES
 from ollm_tui.models.actions import ACTIONS, ModelAction
 

@@ -1,11 +1,12 @@
 """Progress and end of a download: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import time_left

@@ -1,11 +1,11 @@
 """What commands may ask about files of a person: profiles, exports, snippets and instructions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ollm_tui.chat.conversation import Conversation, Preset
+from ollm_tui.dataclass import dataclass
 
 
 class SavedProfile(Protocol):

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Command, Completion, offered
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.matching import Rank, best_rank
 from ollm_tui.protocol.errors import AIError

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ollm_tui.chat.drawing import DrawingWish, newest_picture, wish_of
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

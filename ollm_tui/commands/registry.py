@@ -4,13 +4,14 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import TypeAlias
 
 from ollm_tui.commands.host import CommandHost, View
 from ollm_tui.config.foreign import Misuse, foreign_code
 from ollm_tui.config.plugins import Plugin, load_plugins
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError, ErrorCode

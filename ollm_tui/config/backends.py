@@ -4,8 +4,9 @@ Settings, variables, discovery, the adapter factory and the reference pages read
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from ollm_tui.dataclass import dataclass, field
 
 DEFAULT_PROVIDER = "local"
 LARGEST_AUTHORITIES = 16 * 1024 * 1024

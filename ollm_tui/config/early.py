@@ -1,11 +1,11 @@
 """Settings for the first frame: theme, keys and screen; read with the standard library alone."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path
 from ollm_tui.config.toml_file import toml_values
+from ollm_tui.dataclass import dataclass, field
 
 DEFAULT_THEME = "dusk"
 NO_COLOR_THEME = "terminal"

@@ -1,8 +1,8 @@
 """The options of the command line, for every front end."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.json_types import JsonMapping
 
 

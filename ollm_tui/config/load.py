@@ -5,7 +5,7 @@ A mistake uncovers the layer below, but a provider with a wrong address or key i
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args, get_origin
@@ -52,6 +52,7 @@ from ollm_tui.config.sources import (
 )
 from ollm_tui.config.toml_file import TomlFile, read_toml, toml_text
 from ollm_tui.config.values import SettingsSection
+from ollm_tui.dataclass import dataclass, field
 
 Section = TypeVar("Section", bound=SettingsSection)
 _MOST_ROUNDS = 50

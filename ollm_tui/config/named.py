@@ -4,10 +4,10 @@ What was named is used, or the prompt fails; another model or server never repla
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.dataclass import dataclass
 
 _THIS_RUN = frozenset({"flag", "environment"})
 _CHOICES: tuple[KeyPath, ...] = (("model",), ("provider",), ("profile",))

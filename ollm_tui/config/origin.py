@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
+
+from ollm_tui.dataclass import dataclass, field
 
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]

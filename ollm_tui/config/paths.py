@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import PlatformDirs
 
 from ollm_tui.config.regular_file import is_file
+from ollm_tui.dataclass import dataclass
 
 APP_NAME = "ollm"
 CONFIG_VARIABLE = "OLLM_CONFIG"

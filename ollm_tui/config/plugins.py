@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from ollm_tui.config.foreign import Misuse, Redact, foreign_code
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]

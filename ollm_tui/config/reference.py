@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin
 
@@ -19,6 +18,7 @@ from ollm_tui.config.schema import AppConfig, ProfileSettings
 from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import SECRET, shown_url
+from ollm_tui.dataclass import dataclass
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "mcp_servers": (McpServerSettings, "time"),

@@ -1,7 +1,7 @@
 """The settings one by one, read from the schema: what each is and how it is edited."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args, get_origin
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from ollm_tui.config.origin import KeyPath, dotted
+from ollm_tui.dataclass import dataclass
 
 FieldKind: TypeAlias = Literal["switch", "choice", "number", "text", "list", "table"]
 _SIMPLE: Final[Mapping[object, FieldKind]] = {

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel
@@ -16,6 +15,7 @@ from ollm_tui.config.reference import UNSET, shown_value
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.setting_fields import SettingField, setting_fields, table_names
 from ollm_tui.config.toml_file import toml_text
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Check = Callable[[KeyPath, object], str | None]

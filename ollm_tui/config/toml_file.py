@@ -3,11 +3,11 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin
 from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass, field
 
 LARGEST_FILE_BYTES = 1_000_000
 DEEPEST = 64

@@ -6,13 +6,13 @@ whatever would become large or deep.
 """
 
 import re
-from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass, field
 
 LARGEST_YAML_BYTES: Final = 1_000_000
 DEEPEST: Final = 50

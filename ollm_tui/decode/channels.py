@@ -8,9 +8,9 @@ most servers read the channels themselves.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.stream_search import (
     PrefixMatcher,
     Run,

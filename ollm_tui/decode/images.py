@@ -3,10 +3,10 @@
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from struct import unpack_from
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.blocks import MediaData
 
 _HEAD: Final = 256 * 1024

@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonValue
 
 MOST_LINES: Final = 1_000

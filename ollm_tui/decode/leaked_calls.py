@@ -5,9 +5,9 @@ What has become text is not searched again, so no character is read more than tw
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.call_bodies import Read, is_json_start, read_calls
 from ollm_tui.decode.json_span import JsonSpan
 from ollm_tui.decode.leaked_forms import (

@@ -1,9 +1,9 @@
 """How the calls that models print as text begin and end; `call_bodies.py` reads what is between."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words
 
 NAME_END: Final = "[ARGS]"

@@ -6,9 +6,10 @@ while what they find reaches its end, so that a vain look costs a window and not
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
+
+from ollm_tui.dataclass import dataclass
 
 if TYPE_CHECKING:
     import re

@@ -2,10 +2,10 @@
 
 import codecs
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import BadJson, parse_json_objects
 from ollm_tui.protocol.json_types import JsonObject

@@ -1,11 +1,11 @@
 """Read the ReAct text of one model turn while it streams; labels count at the start of a line."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
 from ollm_tui.decode.stream_search import PrefixMatcher, Run, Scanner, Words, word_start
 from ollm_tui.decode.think_pieces import PieceList, TextPiece, ThinkingPiece, WordPiece

@@ -5,9 +5,9 @@ Unambiguous mistakes in it are mended; a missing quote, comma or bracket, or a b
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.decode.json_span import first_value
 from ollm_tui.decode.tool_calls import parse_arguments

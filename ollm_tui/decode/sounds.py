@@ -7,8 +7,9 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 SOUND_TYPES: Final = {
     "wav": "audio/wav",

@@ -3,8 +3,7 @@
 An `error` field becomes an event, the last event may be flushed, and unknown lines are kept.
 """
 
-from dataclasses import dataclass
-
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.lines import MAX_LINE_BYTES, LineDecoder, LineMode, LineTooLong
 
 MAX_STRAY_CHARS = 64 * 1024

@@ -5,8 +5,9 @@ Both say "wait" while the next piece could still change the result, for a bounde
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from ollm_tui.dataclass import dataclass
 
 _WORD = re.compile(r"\S")
 Step: TypeAlias = Callable[[str, int, bool], int]

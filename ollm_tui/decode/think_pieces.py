@@ -4,8 +4,9 @@ White space is held back until it is known whether it stands beside a tag, and t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from ollm_tui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

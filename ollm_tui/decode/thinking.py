@@ -1,9 +1,9 @@
 """Divide a model's text into answer and thinking by the tags it writes."""
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
 from ollm_tui.decode.think_pieces import ThinkOutput, ThinkPiece
 from ollm_tui.protocol.request import ThinkingChannels

@@ -2,8 +2,8 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.decode.json_guard import BadJson, dump_or_reason, parse_json

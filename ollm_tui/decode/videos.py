@@ -2,8 +2,9 @@
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 VIDEO_TYPES: Final = {
     "mp4": "video/mp4",

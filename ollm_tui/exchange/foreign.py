@@ -4,11 +4,12 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import number
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.exchange.archive_pictures import ArchivePictures

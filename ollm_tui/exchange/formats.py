@@ -1,10 +1,10 @@
 """The formats of an export, by name. To add one: a function from a record to pieces, and a row."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError, ErrorCode

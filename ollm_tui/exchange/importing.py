@@ -1,13 +1,13 @@
 """Brings the chats of files into the store, some at a time, each of them whole or not at all."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
 
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.exchange.json_items import Problem
 from ollm_tui.exchange.reading import ImportFile, Outcome
 from ollm_tui.protocol.blocks import MEDIA

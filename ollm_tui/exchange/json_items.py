@@ -7,9 +7,9 @@ and one that is too large is passed over.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 

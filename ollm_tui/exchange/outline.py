@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, VideoContent

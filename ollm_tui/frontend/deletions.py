@@ -1,8 +1,8 @@
 """Deleting parts of saved chats, and undoing it: with the same rules wherever it is asked for."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 if TYPE_CHECKING:

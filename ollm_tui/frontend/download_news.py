@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import amount

@@ -3,12 +3,12 @@
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.config.paths import expanded, find_program
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 
 VARIABLES: Final = ("VISUAL", "EDITOR")

@@ -5,12 +5,12 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 from ollm_tui.config.private_file import folder_lock, write_private
 from ollm_tui.config.regular_file import read_bounded, real_path, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.shell.words import fits

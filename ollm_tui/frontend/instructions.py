@@ -1,7 +1,6 @@
 """Instructions from files in the open chat: listed, added and taken out; never by themselves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
@@ -15,6 +14,7 @@ from ollm_tui.attachments.instructions import (
 )
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.files import InstructionEntry
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode

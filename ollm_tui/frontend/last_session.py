@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from anyio.to_thread import run_sync
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import is_named, open_lock, try_lock
 from ollm_tui.config.regular_file import open_regular
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.notes import SayWithHint
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -7,10 +7,10 @@ that is opened.
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 
 _LONGEST_HOST: Final = 253

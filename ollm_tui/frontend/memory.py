@@ -1,9 +1,9 @@
 """Notes that last, in the open chat: put into its system prompt only where that is switched on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.estimate import fallback_estimate

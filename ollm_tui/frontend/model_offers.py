@@ -1,8 +1,9 @@
 """The files of a repository to choose from, and what is downloaded for each choice; pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.frontend.download_news import LONGEST
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull

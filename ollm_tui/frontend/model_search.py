@@ -1,9 +1,10 @@
 """What the model search lists: the registry at once, then the results of the hub."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.download_news import LONGEST

@@ -1,10 +1,10 @@
 """Everything known of a model as sections of a sheet; pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.frontend.model_facts import left_words

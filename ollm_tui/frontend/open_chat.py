@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -22,6 +21,7 @@ from ollm_tui.commands.tool_host import (
     ToolAtWork,
     WorkInProgress,
 )
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.figures import seconds
 from ollm_tui.frontend.instructions import ChatInstructions
 from ollm_tui.frontend.memory import ChatMemory

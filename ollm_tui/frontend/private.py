@@ -1,9 +1,9 @@
 """Private chats: nothing of them is kept, and they get no notes of other chats."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.memory import ChatMemory
 from ollm_tui.frontend.notes import SayWithHint
 

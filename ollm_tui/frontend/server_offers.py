@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.commands.registry import Completion
 from ollm_tui.commands.server_prompts import find_prompt, read_arguments
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.decode.matching import best_rank

@@ -1,9 +1,9 @@
 """Requests of MCP servers in words: all that would be sent, to whom, and what comes of a yes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import media_figures

@@ -1,12 +1,12 @@
 """Sign-ins to MCP servers from the open chat, one at a time for a server."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
 from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError

@@ -1,12 +1,12 @@
 """Snippets in a chat: listed, used, written in an editor, and removed after a question."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from anyio.to_thread import run_sync
 
 from ollm_tui.attachments.snippets import SnippetFolder, filled
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.notes import SayWithHint
 from ollm_tui.frontend.text_editor import Edited

@@ -6,7 +6,6 @@ import signal
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from anyio.to_thread import run_sync
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import TooLongError, is_there, read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.editor_command import EditorCommand, NoEditorError, editor_command
 from ollm_tui.frontend.notes import SayWithHint
 

@@ -1,10 +1,10 @@
 """What a chat, its keys and its commands use of speech; the rest is loaded when it is used."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.notes import SayWithHint, SpeechLine
 from ollm_tui.protocol.chat_events import ChatEvent
 

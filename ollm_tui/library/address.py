@@ -5,7 +5,6 @@ https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -13,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.urls import shown_url
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.file_names import SUFFIX
 from ollm_tui.library.hub.repo import is_repo

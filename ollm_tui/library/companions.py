@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.file_names import model_name
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+from ollm_tui.dataclass import dataclass
 
 SUFFIX = ".gguf"
 """The suffix of GGUF files, in upper or lower case."""

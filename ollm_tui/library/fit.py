@@ -1,8 +1,8 @@
 """Whether a model fits this machine, with the numbers and in words."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.machine import Machine
 
 Verdict: TypeAlias = Literal["gpu", "partly", "cpu", "no", "unknown"]

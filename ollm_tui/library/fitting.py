@@ -6,9 +6,10 @@ billion of them a model gives a few tokens a second at most and comes last, howe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.quantization import bit_class, quality_rank

@@ -2,11 +2,12 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.config.regular_file import real_path, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.companions import (
     ReadFile,
     check_companion,

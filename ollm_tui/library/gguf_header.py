@@ -2,8 +2,8 @@
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.checkpoints import FAMILIES, Checkpoint
 
 MAGIC = b"GGUF"

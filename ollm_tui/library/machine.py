@@ -3,8 +3,10 @@
 A module of its own, since screens need the type and `machine_probe` only when they are open.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 UNREPORTED_FREE: Final = 0.9
 """The share of graphics memory that counts as free where the driver does not report it."""

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,6 +20,7 @@ from anyio import to_thread
 
 from ollm_tui.config.paths import find_program
 from ollm_tui.config.regular_file import open_binary
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.machine import Gpu, Machine
 
 TIME_LIMIT_S = 2.0

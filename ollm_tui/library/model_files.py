@@ -3,11 +3,11 @@
 import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
 from ollm_tui.config.regular_file import is_file
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.file_names import (
     DESCRIPTION_ENDING,
     SUFFIX,

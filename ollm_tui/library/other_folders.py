@@ -3,12 +3,12 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ollm_tui.config.paths import home_folder
 from ollm_tui.config.regular_file import is_folder
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.model_files import ModelFolder, models_in
 
 Program: TypeAlias = Literal["lmstudio", "huggingface", "llamacpp"]

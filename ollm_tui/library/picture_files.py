@@ -11,13 +11,14 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import open_binary
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.models.checkpoints import (
     FAMILIES,

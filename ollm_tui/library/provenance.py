@@ -1,12 +1,13 @@
 """The origin of a model: a small JSON file beside its first file."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.file_names import ORIGIN_ENDING
 from ollm_tui.protocol.json_types import JsonObject
 

@@ -16,13 +16,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_binary, read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name, spelled_line, spelled_out
 from ollm_tui.frontend.consent import Permissions, can_grant, granted_words
 from ollm_tui.frontend.tool_text import words_of

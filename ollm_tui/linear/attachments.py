@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.attachments.attachment import (
@@ -14,6 +13,7 @@ from ollm_tui.attachments.attachment import (
     refusal,
 )
 from ollm_tui.attachments.clipboard import clipboard_picture
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.figures import TOKEN_WORDS, media_figures
 from ollm_tui.protocol.blocks import Content, TextContent

@@ -1,11 +1,12 @@
 """The commands that only the chat in lines has: what keys do on the screen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Command, offered
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.linear.chat import LinearChat
 from ollm_tui.linear.host import LinearHost

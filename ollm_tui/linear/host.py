@@ -1,7 +1,7 @@
 """What slash commands use of the chat in lines."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from ollm_tui.commands.files import Snippets
 from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, SpeechActions, View
 from ollm_tui.commands.tool_host import PermissionList
 from ollm_tui.config.paths import expanded
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
 from ollm_tui.frontend.open_chat import OpenChatHost

@@ -1,10 +1,10 @@
 """`/show`, `/load`, `/unload` and other actions on a model, said in words."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.model_facts import can_chat

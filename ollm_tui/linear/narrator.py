@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import finish_note, left_out_note, seconds

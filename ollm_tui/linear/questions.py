@@ -9,11 +9,11 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name, spelled_line
 from ollm_tui.frontend.consent import Arming
 from ollm_tui.linear.terminal import ESCAPE, INTERRUPT, Terminal

@@ -1,11 +1,11 @@
 """Commands that a person types after a `!`: asked about and read in words, and kept in the chat."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from ollm_tui.chat.command_output import command_message, shown_output
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.frontend.consent import Permissions
 from ollm_tui.frontend.session import ChatSession

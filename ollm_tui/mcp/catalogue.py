@@ -6,10 +6,10 @@ foreign.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 MOST_PROMPTS: Final = 200

@@ -7,10 +7,10 @@ its server and tool alone where it can: a list in another order gives no other n
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import SERVER_SEPARATOR

@@ -7,7 +7,6 @@ outside a sign-in: a request that needs one is refused by the server, as it woul
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final, TypeVar
 
@@ -29,6 +28,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, PrivateAttr, ValidationError
 
 from ollm_tui.config.urls import split_web_url
+from ollm_tui.dataclass import dataclass
 from ollm_tui.mcp.settings import HttpServer
 from ollm_tui.mcp.tokens import ServerTokens
 from ollm_tui.protocol.errors import AIError

@@ -6,10 +6,10 @@ Most have `{"mcpServers": {NAME: {...}}}`, VS Code has `{"servers": ...}`, alone
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ollm_tui.config.sources import escaped
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.protocol.errors import AIError, ErrorCode

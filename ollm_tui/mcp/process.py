@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from signal import SIGKILL
 from typing import Final
 
@@ -14,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.config.regular_file import is_folder, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.mcp.settings import ServerProgram
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.shell.command import SUPERVISOR

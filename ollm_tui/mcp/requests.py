@@ -7,7 +7,6 @@ request is a question to the person.
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
@@ -15,6 +14,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 import anyio
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.forms import FormField, FormValues

@@ -7,13 +7,13 @@ starting ... -> failed (it ended too often, or cannot be started at all).
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
 
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.lazy import import_name
 from ollm_tui.mcp.catalogue import Catalogue

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import shown_url
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.shell.environment import PASSED_ON
 
 _ALWAYS: Final[Mapping[str, str]] = {"TERM": "dumb", "NO_COLOR": "1"}

@@ -5,7 +5,6 @@ It comes to a listener on this machine, or the person pastes the address where t
 
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +15,7 @@ from anyio.streams.stapled import MultiListener
 from mcp.shared.auth import AuthorizationCodeResult
 from mcp_types import LATEST_PROTOCOL_VERSION
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.mcp.http import Refusals, http_client
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.oauth import Person, SignedIn, check_address

@@ -2,9 +2,9 @@
 
 import json
 import shlex
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.mcp.known_tools import KnownTools, difference
 from ollm_tui.mcp.listing import ToolDefinition

@@ -4,8 +4,9 @@ It imports nothing of ours, so that parsing a command line stays quick.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
+
+from ollm_tui.dataclass import dataclass, field
 
 ModelAction: TypeAlias = Literal[
     "show", "delete", "copy", "load", "unload", "keep", "create", "quantize", "push"

@@ -5,9 +5,10 @@ An assumption is only shown: no feature is withheld from a model because of one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 Ability: TypeAlias = Literal["vision", "tools", "thinking", "embedding"]

@@ -5,8 +5,9 @@ has all of them or one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 IMAGE: Final = "image"
 """The kind of models that draw, in `details["kind"]`."""

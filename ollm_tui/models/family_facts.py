@@ -1,11 +1,12 @@
 """What is known of a model from its family and the settings beside its file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.models.family_schema import Ability, SlidingWindow
 from ollm_tui.models.family_thinking import Switch, Thinking

@@ -7,7 +7,6 @@ built-in family with the same `_id`, and is searched before all of those.
 import re
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,7 @@ from ollm_tui.config.yaml_file import (
     parse_yaml,
     read_yaml,
 )
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.models.family_schema import DEFAULT_VARIANT, Family, read_family
 from ollm_tui.models.name_pattern import NamePattern, SlowPatternError, plain_name
 

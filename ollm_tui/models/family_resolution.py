@@ -7,12 +7,13 @@ above and below all of it: `runtime/details.py: stacked` puts these together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath
 from ollm_tui.config.yaml_file import YamlProblem, read_yaml
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.family_facts import KnownValue, Layer, ModelKnowledge, Step, ThinkingFacts
 from ollm_tui.models.family_files import FamilyFile, FamilyLibrary, FamilyMatch

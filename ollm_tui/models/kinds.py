@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from ollm_tui.config.yaml_file import read_yaml
+from ollm_tui.dataclass import dataclass
 
 LONGEST_NAME: Final = 200
 """Characters of a name that are searched."""

@@ -4,11 +4,11 @@ Nothing is imported or read before the first question.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.config.regular_file import is_file, is_folder
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ has any.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import (

@@ -7,9 +7,9 @@ that thinks, unless its own text names them.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.models.thinking_tags import tags_of
 from ollm_tui.protocol.request import ShouldThink, ThinkingConfig, ThinkingMode, ThinkingPlan

@@ -1,9 +1,10 @@
 """How well a model calls tools, as a check found out: the score of each way, and the better one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo

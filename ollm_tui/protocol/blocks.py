@@ -4,9 +4,9 @@ A block of a type this version does not know is kept, shown and saved as `Unknow
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.json_types import JsonObject
 
 MediaData: TypeAlias = bytes | str

@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import FinishReason, Timings, Usage

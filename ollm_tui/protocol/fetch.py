@@ -5,8 +5,9 @@ It keeps the library from knowing the providers and their HTTP client.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from ollm_tui.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from ollm_tui.dataclass import dataclass
 
 FieldKind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 FieldValue: TypeAlias = str | int | float | bool | list[str]

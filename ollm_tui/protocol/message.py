@@ -1,9 +1,9 @@
 """One message of a conversation, and the usage and timings of an answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue

@@ -1,10 +1,10 @@
 """Models and their abilities: modalities, features, capabilities, aliases and listings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.request import GenerationOptions
 

@@ -3,9 +3,9 @@
 `index` tells parallel answers apart; only `invoke` gives other values than 0.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import FinishReason, Timings, Usage
 from ollm_tui.protocol.model import Modality

@@ -1,9 +1,10 @@
 """The request to a provider with its options, and the whole answer if it is not streamed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any, Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import (
     Block,
     Content,
@@ -216,9 +217,7 @@ class GenerationOptions:
     stop: tuple[str, ...] | None = _option(
         "one or more texts, quoted where they hold spaces", '"END"'
     )
-    response_format: Literal["json"] | JsonObject | None = _option(  # noqa: RUF009 -- a field
-        "the word json", "json"
-    )
+    response_format: Literal["json"] | JsonObject | None = _option("the word json", "json")
     """`json`, or a JSON Schema for the answer."""
     num_ctx: int | None = _option("a whole number from 1", "8192", 1)
     """Context window to load the model with, in tokens, if the engine lets a request choose."""

@@ -1,9 +1,9 @@
 """Tools from the model's side: schemas, calls, results and the choice between them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import Block
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 

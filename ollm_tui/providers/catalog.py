@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -10,6 +10,7 @@ from anyio import to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from ollm_tui.config.foreign import Redact, without_secrets
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.capabilities import is_described, lacks_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef

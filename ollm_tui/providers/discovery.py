@@ -1,7 +1,7 @@
 """Which engine answers at an address: probed there only, without a key, and cached."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import httpx
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.base_url import server_root, split_url

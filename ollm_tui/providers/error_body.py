@@ -1,9 +1,9 @@
 """A server's message about a failure, wherever it is in the body, which may have any format."""
 
 import re
-from dataclasses import dataclass, field
 from itertools import dropwhile
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.sse import SSEDecoder

@@ -6,7 +6,7 @@ The token goes to the origin of the request and to no other; a query bypasses wh
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.cookiejar import DefaultCookiePolicy
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ import anyio
 import httpx
 from anyio.abc import TaskGroup
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
@@ -47,8 +48,8 @@ class FetchClocks:
 class HttpFetcher:
     """Fetches files from any server; implements `protocol.fetch.Fetcher`."""
 
-    def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
-        self._clocks = clocks
+    def __init__(self, clocks: FetchClocks | None = None) -> None:
+        self._clocks = clocks or FetchClocks()
         self._clients: dict[tuple[str | None, bool], httpx.AsyncClient] = {}
         self._opening = anyio.Lock(fast_acquire=True)
 

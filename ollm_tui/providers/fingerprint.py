@@ -4,10 +4,10 @@ Engines imitate each other: the table of backends has the order in which predica
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from ollm_tui.config.backends import BACKENDS, Backend
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.lazy import import_name

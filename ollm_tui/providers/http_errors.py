@@ -6,11 +6,11 @@ Servers share no codes, so the category of a failure follows from its status and
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import integer, present, string, strings
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode

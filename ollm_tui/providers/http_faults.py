@@ -3,10 +3,10 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import httpx
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.client import EarlyReply

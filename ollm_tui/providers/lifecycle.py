@@ -3,12 +3,12 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
 
 from ollm_tui.config.foreign import Redact, fault_of
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
 from ollm_tui.providers.operations import translated

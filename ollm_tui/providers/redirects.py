@@ -1,9 +1,10 @@
 """Where a request goes, and which redirects it follows; pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from urllib.parse import SplitResult, quote, urljoin, urlunsplit
 
 from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.http_faults import Endpoint

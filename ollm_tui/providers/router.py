@@ -2,10 +2,11 @@
 
 import difflib
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef

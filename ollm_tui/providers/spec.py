@@ -1,9 +1,9 @@
 """`ProviderSpec`: everything an adapter has to know about its server."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 

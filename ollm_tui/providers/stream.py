@@ -4,11 +4,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, integer
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 
 from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.starter import starter_path
 from ollm_tui.models.actions import ACTIONS
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of

@@ -3,12 +3,13 @@
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, strings
 from ollm_tui.models.tool_check import ToolCheck, ToolWay, tool_check_from
 

@@ -6,9 +6,10 @@ file, its family, the engine's default.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.fit import Fit
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.downloader import Downloader
 from ollm_tui.library.downloads.job import (
     HubFiles,

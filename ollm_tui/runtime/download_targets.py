@@ -1,12 +1,12 @@
 """Where a model can be downloaded to: the library of this machine, and servers that pull."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.file_io import free_bytes
 from ollm_tui.protocol.ports import SupportsPull
 from ollm_tui.providers.catalog import ModelCatalog

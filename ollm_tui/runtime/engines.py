@@ -5,7 +5,7 @@ Engines need no configuration: a preset is offered when its engine answers. Prob
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from urllib.parse import urlsplit
 
 import anyio
@@ -24,6 +24,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.urls import url_origin
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.capabilities import ModelOverrides, with_overrides
 from ollm_tui.models.tool_check import ToolCheck, with_tool_check
 from ollm_tui.protocol.errors import AIError

@@ -3,13 +3,14 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from anyio import to_thread
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

@@ -4,9 +4,9 @@ The last one, else the starter, else a loaded one, else the smallest. No service
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from ollm_tui.config.named import Named
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
 from ollm_tui.providers.catalog import CatalogEntry, Listing

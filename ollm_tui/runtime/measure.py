@@ -1,7 +1,7 @@
 """How much of its context window a conversation uses, for what, and how to free some."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
@@ -11,6 +11,7 @@ from ollm_tui.chat.prompt import EVERY_MEDIUM, ChatOptions
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.templates import options_for_counting, rendered_texts
 from ollm_tui.chat.thinking import PlannedThinking
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef

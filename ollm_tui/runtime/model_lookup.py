@@ -1,13 +1,14 @@
 """Models by their names: where they are, which are in memory, and how they think."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 
 from ollm_tui.chat.thinking import FindThinking
 from ollm_tui.config.foreign import Redact
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import plural
 from ollm_tui.library.other_folders import TITLES, ExistingFolder, existing_folders
 

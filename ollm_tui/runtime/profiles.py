@@ -4,7 +4,7 @@ The file is read again each time, so that a profile counts as it is written ther
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from ollm_tui.config.profiles import (
 from ollm_tui.config.schema import AppConfig, GenerationSettings, ProfileSettings
 from ollm_tui.config.sources import UndefinedVariableError, escaped, expand
 from ollm_tui.config.toml_file import toml_values
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.redact import SecretFinder, environment_secrets, holds_private_key
 from ollm_tui.protocol.errors import AIError, ErrorCode

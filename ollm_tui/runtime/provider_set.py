@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.regular_file import is_file
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.urls import url_origin
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.models.known_models import KnownModels

@@ -1,12 +1,12 @@
 """`Providers`: the adapters of a runtime, with what finds engines and models among them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.named import Named, named_by
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.discovery import Discovery

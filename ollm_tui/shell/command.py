@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL
 from typing import Final, Literal, TypeAlias
@@ -16,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal

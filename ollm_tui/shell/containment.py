@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.config.regular_file import is_file, is_folder, real_path
+from ollm_tui.dataclass import dataclass
 from ollm_tui.shell.seatbelt import seatbelt_launcher
 
 CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))

@@ -3,9 +3,10 @@
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+from ollm_tui.dataclass import dataclass
 
 MOST_FILES: Final = 20_000
 WITHIN_S: Final = 0.7

@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import anyio
 from anyio.abc import Process
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.redact import without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -2,12 +2,12 @@
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import anyio
 from anyio.abc import ByteReceiveStream
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.sound.program import END_S, RunningProgram, SoundProgram
 from ollm_tui.sound.wav import NotRecorded, SampleFormat, WavReader, level_of, peak_of

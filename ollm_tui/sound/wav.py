@@ -4,9 +4,9 @@ import math
 import struct
 import sys
 from array import array
-from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.sound.device_child import SAMPLE_RATE, wav_header
 
 LONGEST_HEADER: Final = 64 * 1024

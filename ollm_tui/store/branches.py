@@ -1,10 +1,10 @@
 """The branches of a chat, and what other programs have added to it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 
 

@@ -15,11 +15,12 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import NotRegularError, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import (
     Instances,

@@ -7,12 +7,12 @@ of its caller.
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Node, leaf_after, leaves, subtree

@@ -9,10 +9,10 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.branches import ChatWatch
 from ollm_tui.store.database import Database, Work

@@ -3,12 +3,12 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.private_file import sync_folder
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.files import make_file
 
 APPLICATION_ID: Final = 0x6F6C6C6D  # "ollm"

@@ -7,10 +7,11 @@ nothing the second time: its messages are known by their ids.
 import sqlite3
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.message import Message
 from ollm_tui.store.database import Database
 from ollm_tui.store.options_json import (

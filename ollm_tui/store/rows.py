@@ -4,9 +4,10 @@ import json
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_guard import json_slices, repaired
 from ollm_tui.protocol.blocks import UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json

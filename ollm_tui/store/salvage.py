@@ -8,10 +8,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.store.sqlite_pages import Value, layouts, read_rows
 from ollm_tui.store.tags import tags_column, usable_tags

@@ -8,12 +8,12 @@ import mmap
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.regular_file import open_binary
+from ollm_tui.dataclass import dataclass
 
 Value: TypeAlias = "int | float | str | bytes | None"
 Bytes: TypeAlias = "mmap.mmap | bytes"

@@ -4,10 +4,11 @@ import json
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.branches import Node, leaves, siblings, subtree
 from ollm_tui.store.database import Database

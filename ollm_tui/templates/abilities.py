@@ -5,11 +5,11 @@ the words come out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.templates.conversation import USUAL_VARIABLES, variants

@@ -7,8 +7,10 @@ read more than a few times.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 _OPENED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+|`[^`]*+|\'(?:[^\'\\\n]|\\.)*+')
 """A text in quotes up to where its second quote should be."""

@@ -7,12 +7,13 @@ for the system prompt. Text that users, models, tools and files write stays as i
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.blocks import Block, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode

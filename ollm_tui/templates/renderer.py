@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, Self, TypeAlias, cast
@@ -19,6 +18,7 @@ from typing import Final, Literal, Self, TypeAlias, cast
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.redact import without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from anyio import to_thread
 
 from ollm_tui.config.foreign import foreign_code
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request

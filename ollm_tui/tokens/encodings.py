@@ -5,13 +5,14 @@ import json
 import logging
 import lzma
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
+
+from ollm_tui.dataclass import dataclass
 
 if TYPE_CHECKING:
     import tiktoken

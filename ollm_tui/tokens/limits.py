@@ -4,10 +4,10 @@ A turn is a question with everything up to the next one; the oldest go first, th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message

@@ -1,8 +1,8 @@
 """`ask_person`: a question of the model to the person, who may answer it or not."""
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.define import ToolFailure

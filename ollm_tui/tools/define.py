@@ -5,13 +5,13 @@ import math
 import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from anyio import to_thread
 
 from ollm_tui.config.foreign import Misuse
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.json_type import JsonType, json_type_of, to_json

@@ -8,12 +8,12 @@ without end.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_guard import BadJson, dump_json, dump_or_reason, parse_json
 from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
 from ollm_tui.decode.schema_parts import NO_SCHEMAS, SCHEMA_MAPS

@@ -5,10 +5,10 @@ A type without a schema is refused where the tool is defined, not when a model c
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Union, get_args, get_origin
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 

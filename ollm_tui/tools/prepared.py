@@ -1,9 +1,9 @@
 """Tools that act: a call is prepared first, and exactly what was prepared is shown and runs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import CallPreview

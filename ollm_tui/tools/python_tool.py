@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import is_file, real_path, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.signals import AbortSignal

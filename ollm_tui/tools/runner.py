@@ -10,11 +10,11 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import without_private_keys
 from ollm_tui.protocol.json_types import JsonObject

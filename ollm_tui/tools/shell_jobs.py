@@ -1,10 +1,10 @@
 """`shell_job`: the output of a command that runs in the background, or its end."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.shell.jobs import BackgroundJobs, Job

@@ -4,10 +4,10 @@ Nothing of the runtime is imported here but for the type checker: the first fram
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.tui.dialogs import ScreenApprover
 from ollm_tui.tui.theming import ThemeCatalog

@@ -8,13 +8,15 @@ import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 import anyio.to_thread
 import idna
+
+from ollm_tui.dataclass import dataclass
 
 IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Networks: TypeAlias = Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]

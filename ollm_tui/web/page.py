@@ -1,9 +1,9 @@
 """What came of asking for a page, and how much of it is taken."""
 
 import zlib
-from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.web.addresses import WebAddress
 
 MOST_BYTES: Final = 10_000_000

@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.web.charsets import decoded, is_binary
 from ollm_tui.web.page import LoadedPage, LoadFailure

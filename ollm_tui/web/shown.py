@@ -5,9 +5,9 @@ A reader takes only what its writer writes. Other text is None, so it is shown a
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 

@@ -36,7 +36,6 @@ SHORT_MODULES = {
         "decode/sentences.py",
         "frontend/notes.py",
         "lazy.py",
-        "library/machine.py",
         "library/quantization.py",
         "library/urls.py",
         "protocol/json_types.py",

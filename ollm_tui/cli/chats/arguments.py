@@ -2,11 +2,11 @@
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ollm_tui.cli.models_arguments import add_command, typed_fields
+from ollm_tui.dataclass import dataclass
 from ollm_tui.exchange.formats import FORMATS
 
 _ID: Final = "the id of a chat, a unique part of it, or `last`"

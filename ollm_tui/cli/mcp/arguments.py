@@ -2,11 +2,11 @@
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ollm_tui.cli.models_arguments import add_command, typed_fields
+from ollm_tui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from ollm_tui.cli.media.task import (
 )
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.images import read_image_header
 from ollm_tui.protocol.blocks import ImageContent, TextContent

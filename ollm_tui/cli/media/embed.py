@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from ollm_tui.cli.arguments import LARGEST_PROMPT_BYTES, Arguments, piped_text
 from ollm_tui.cli.media.task import answered_by, run_task
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.blocks import EmbeddingContent, TextContent
 from ollm_tui.protocol.chat_events import Finish

@@ -1,6 +1,5 @@
 """`ollm video`: a video of a text, in a file."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
@@ -16,6 +15,7 @@ from ollm_tui.cli.media.task import (
     typed_text,
 )
 from ollm_tui.cli.output import OK, Output
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.videos import VIDEO_TYPES, VideoHeader, read_video_header

@@ -6,7 +6,6 @@ index in a private file says which keys there are, so that the keyring is asked 
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setti
 from ollm_tui.config.private_file import folder_lock, write_private
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.urls import url_origin
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 HUB: Final = "hub"

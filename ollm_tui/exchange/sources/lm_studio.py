@@ -7,9 +7,9 @@ made of steps: text, thinking, calls of tools and their results.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.exchange.foreign import (
     ForeignChat,

@@ -1,13 +1,14 @@
 """Starts jobs in their order, a few at a time, and applies what becomes of each."""
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.downloads.downloader import DownloaderFor
 from ollm_tui.library.downloads.job import JobEvent, can, transition
 from ollm_tui.library.downloads.job_index import JobEntry, JobIndex

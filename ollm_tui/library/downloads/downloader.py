@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.job import Origin
 
 WINDOW_S = 5.0

@@ -5,7 +5,6 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, TypeVarTuple
@@ -13,6 +12,7 @@ from typing import Final, TypeAlias, TypeVar, TypeVarTuple
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.part_file import Write

@@ -5,10 +5,11 @@ else may touch its files. `interrupt` is the end of the program: the next one co
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.hub.repo import HubFile
 
 JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]

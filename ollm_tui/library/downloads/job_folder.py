@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from typing import Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import is_named, open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.library.downloads.job_record import (
     UnsupportedFormat,

@@ -7,12 +7,13 @@ and running jobs are owned; paused and ended ones are free.
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, Self
 
 import anyio
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.downloads.job import Job, JobEvent, Origin
 from ollm_tui.library.downloads.job_folder import FileLock, JobFolder, StoredJob, recovered_job
 from ollm_tui.library.downloads.job_record import same_origin

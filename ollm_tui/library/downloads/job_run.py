@@ -3,11 +3,12 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.downloads.downloader import Downloader, DownloaderFor, Progress, SpeedMeter
 from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.protocol.errors import AIError

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +24,7 @@ from ollm_tui.config.regular_file import (
     real_path,
     why_unreadable,
 )
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread

@@ -11,13 +11,14 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import is_named, open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.json_fields import integer, string
 from ollm_tui.protocol.errors import AIError, ErrorCode

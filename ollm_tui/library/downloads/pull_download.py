@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.downloads.downloader import Progress, Report, SpeedMeter
 from ollm_tui.library.downloads.job import ProviderPull
 from ollm_tui.protocol.model import ModelRef, PullProgress

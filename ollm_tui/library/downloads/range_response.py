@@ -6,11 +6,11 @@ only under the same strong ETag, at exactly the offset that was requested.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.part_file import PartState

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import closed_in_thread
 from ollm_tui.library.downloads.job import StarterPackage

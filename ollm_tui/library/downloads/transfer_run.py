@@ -6,11 +6,12 @@ what is there cannot be used. It ends when the checksum is right, or with an `AI
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.file_io import FileIO

@@ -6,7 +6,6 @@ a single file goes to the models' folder under its own name.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 import anyio.to_thread
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.retry_after import LONGEST_S, retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 

@@ -6,9 +6,10 @@ Names are the uploader's: they may be invalid as file names, and repeated.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.library.file_names import (
     DESCRIPTION_ENDING,
     SUFFIX,

@@ -1,9 +1,9 @@
 """`RegistryEntry`, one model of the registry, and the purposes that models are searched by."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.model import ModelCapability, ModelRef
 
 PURPOSES: Final[Mapping[str, str]] = {

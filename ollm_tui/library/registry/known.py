@@ -7,10 +7,10 @@ rest on `skills_from`.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.model import ModelInfo, ModelRef

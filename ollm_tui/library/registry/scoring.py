@@ -15,9 +15,9 @@ so that the user's own rating and use of a model outweigh those of others.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.matching import rank
 from ollm_tui.library.registry.entry import RegistryEntry
 

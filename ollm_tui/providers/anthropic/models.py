@@ -5,8 +5,9 @@ Requests are written for the newest models; the list, and refusals, tell what ot
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

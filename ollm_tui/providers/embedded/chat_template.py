@@ -1,11 +1,11 @@
 """Chat templates that take the place of the one in a model file: found, and tried out once."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.sidecar import family_template, own_format, own_template
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.templates.abilities import FORMAT_NAMES, template_format

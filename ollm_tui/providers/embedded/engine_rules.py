@@ -6,9 +6,9 @@ Specification: 05, "Local Provider Routing" and "Model Name Rules".
 import fnmatch
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.name_pattern import plain_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.plan import LLAMA_CPP

@@ -1,12 +1,12 @@
 """How one model is loaded: `EnginePlan`, and what the engine's process is told about it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.regular_file import real_path
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.ports import Companion

@@ -3,12 +3,13 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.paths import find_program
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults
 from ollm_tui.models.thinking_prompts import with_instructions
 from ollm_tui.protocol.errors import AIError, ErrorCode

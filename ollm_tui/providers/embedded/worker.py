@@ -10,13 +10,13 @@ import importlib.util
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import anyio
 
 from ollm_tui.config.regular_file import real_path
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import string
 from ollm_tui.engines.frames import (
     CANCEL,

@@ -7,12 +7,12 @@ import base64
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.images import read_image_header
 from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import ImageContent, MediaData, content_to_text, normalize_content

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import LARGEST
 from ollm_tui.protocol.blocks import EmbeddingContent, TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -2,7 +2,8 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from ollm_tui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

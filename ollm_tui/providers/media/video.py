@@ -5,9 +5,10 @@ LocalAI; protocols with other names translate them.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.videos import read_video_header
 from ollm_tui.protocol.blocks import ImageContent, VideoContent, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -6,12 +6,12 @@ A line with `error` is a failure at status 200; closing the connection stops the
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import integer, string
 from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem

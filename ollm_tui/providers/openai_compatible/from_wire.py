@@ -1,7 +1,6 @@
 """Chat completion streams to events: chunks, or a whole answer, of any server; pure."""
 
-from dataclasses import dataclass
-
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, integer, number, objects, string
 from ollm_tui.decode.tool_calls import read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

@@ -1,13 +1,13 @@
 """Work that a server keeps as a job: sent, followed to its end, and cancelled if it is left."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

@@ -4,8 +4,9 @@ In this order, whichever there is first: the variable of the chat template, word
 and to switch it off a blank block of thinking that the server continues as its own answer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.thinking_switch import (
     TEMPLATE_ARGUMENTS,
     is_left_out,

@@ -1,8 +1,8 @@
 """A `Request` as the body of `/chat/completions`; pure."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.decode.schema_forms import grammar_form, strict_form

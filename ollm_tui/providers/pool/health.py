@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import random
 from typing import Literal
+
+from ollm_tui.dataclass import dataclass
 
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 60.0

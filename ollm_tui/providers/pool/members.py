@@ -1,8 +1,9 @@
 """The members of a pool, the models that each of them has, and one list of all models; pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.capabilities import reported_abilities
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter

@@ -6,7 +6,6 @@ No package is imported, and no device is opened.
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -15,6 +14,7 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.config.tables.extra_settings import SoundSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.embedded.drawing_plans import DRAW_HINT
 from ollm_tui.providers.embedded.engine_rules import (

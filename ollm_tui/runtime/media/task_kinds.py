@@ -1,9 +1,9 @@
 """Which models are for a task beside chatting, by what is known of them and of their servers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.kinds import kind_table
 from ollm_tui.models.tasks import ModelTask

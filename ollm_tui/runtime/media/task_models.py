@@ -1,10 +1,10 @@
 """Which model a command beside the chat uses: the one named, the default, or the only one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.config.flags import Flags
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError, ErrorCode

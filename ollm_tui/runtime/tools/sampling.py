@@ -1,12 +1,12 @@
 """Answers of a model for MCP servers: of the messages of a server alone, and without tools."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.dataclass import dataclass
 from ollm_tui.mcp.requests import SamplingAnswer, SamplingRequest
 from ollm_tui.protocol.chat_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode

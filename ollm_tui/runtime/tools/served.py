@@ -4,9 +4,9 @@ There, a description that the person has not read is neither sent to a model nor
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.ports import Approver, Tool
 from ollm_tui.protocol.tools import Approval, ToolCall, all_of_server, includes

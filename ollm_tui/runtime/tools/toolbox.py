@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
@@ -20,6 +20,7 @@ from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.mcp.listing import prefixes_of
 from ollm_tui.protocol.ports import Tool

@@ -5,13 +5,13 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.private_file import open_lock, sync_folder, try_lock
 from ollm_tui.config.regular_file import is_file
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.files import make_file, make_folder, require_files
 from ollm_tui.store.migrate import APPLICATION_ID, BEFORE, application_id
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ import anyio.to_thread
 
 from ollm_tui.config.private_file import open_lock, sync_file, sync_folder, try_lock
 from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.copies.files import (
     LOCK,

@@ -2,11 +2,11 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import is_there, why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.copies.files import DailyCopy, copy_pages, why_not_ours
 from ollm_tui.store.faults import translated

@@ -3,9 +3,9 @@
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.search.index_file import transaction
 from ollm_tui.store.search.vectors import BLOCK, packed
 

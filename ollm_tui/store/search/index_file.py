@@ -8,11 +8,11 @@ frequent word looks through few of them, and a deletion rewrites few.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import is_there, require_regular
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.faults import is_damage
 from ollm_tui.store.files import make_file, tighten
 

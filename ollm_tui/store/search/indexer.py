@@ -10,11 +10,11 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.private_file import open_lock, try_lock
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.search.embedding_queue import VectorWriter, enqueue, forget_vector
 from ollm_tui.store.search.index_file import (
     SHARD,

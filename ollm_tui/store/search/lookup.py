@@ -5,10 +5,11 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.listing import tagged_chats
 from ollm_tui.store.search.index_file import open_for_reading, words_table
 from ollm_tui.store.search.query import SearchQuery

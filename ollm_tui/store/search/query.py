@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.search.words import Term, words_of
 
 LONGEST: Final = 1000

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import identity

@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final, Protocol, TypeVar
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.faults import translated
 from ollm_tui.store.files import identity

@@ -11,11 +11,12 @@ import sqlite3
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from math import sqrt
 from operator import mul
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 BLOCK: Final = 1 << 12
 """Messages, by their number, whose vectors are read again when one of them changes."""

@@ -7,12 +7,13 @@ written without spaces, is a word by itself: several in a row are searched as a 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from heapq import merge
 from itertools import accumulate, pairwise
 from typing import Final
 from unicodedata import normalize
+
+from ollm_tui.dataclass import dataclass
 
 _SLICE: Final = 50_000
 _PIECE: Final = 128

@@ -13,11 +13,11 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tools.define import ToolFailure, tool
 
 Number: TypeAlias = Fraction | float

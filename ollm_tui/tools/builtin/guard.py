@@ -6,13 +6,13 @@ Folders are identified by device and inode, so that no other spelling, link or m
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import home_folder
 from ollm_tui.config.regular_file import is_folder
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.redact import (
     MARK,

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio import from_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, content_refusal
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root

@@ -8,9 +8,9 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
 from ollm_tui.tools.define import ToolFailure

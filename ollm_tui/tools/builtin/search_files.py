@@ -9,12 +9,12 @@ import stat
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from anyio import from_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path

@@ -1,9 +1,9 @@
 """`edit_notes`: a model keeps something for later chats, after a question with the difference."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema

@@ -1,7 +1,6 @@
 """Notes that last over chats: a line each, in a private file of the program."""
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ import anyio.to_thread
 
 from ollm_tui.config.private_file import folder_lock, write_private
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

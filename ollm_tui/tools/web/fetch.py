@@ -1,9 +1,9 @@
 """`web_fetch`: one page as readable text, asked about with its whole address before it is sent."""
 
 import time
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema

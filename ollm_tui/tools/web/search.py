@@ -2,10 +2,11 @@
 
 import ipaddress
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 from urllib.parse import urlencode
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

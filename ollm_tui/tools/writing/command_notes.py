@@ -5,12 +5,12 @@ import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.shell.folder_changes import Change, FolderChanges
 
 FILE_NAME: Final = "commands"

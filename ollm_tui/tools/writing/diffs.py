@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 
 CONTEXT: Final = 3

@@ -1,13 +1,13 @@
 """`write_file`, `edit_file` and `patch_file`: planned, shown as a diff, then done as shown."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema

@@ -7,12 +7,12 @@ import shutil
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import is_folder, read_bounded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.writing.command_notes import CommandNotes

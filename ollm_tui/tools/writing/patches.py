@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.writing.diffs import NO_FEED
 

@@ -6,11 +6,11 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, content_refusal, shown_path
 from ollm_tui.tools.builtin.root import Place, open_child, place_in_root

@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.chat_words import restored_words
 from ollm_tui.frontend.deletions import OpenChatDeletions

@@ -1,12 +1,12 @@
 """What slash commands use of this front end."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ollm_tui.commands.files import Snippets
 from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, SpeechActions, View
 from ollm_tui.commands.tool_host import PermissionList
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.open_chat import OpenChatHost
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import anyio.to_thread
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Command, offered
 from ollm_tui.config.edit import set_key
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.model_facts import can_chat
 from ollm_tui.frontend.session import ChatSession

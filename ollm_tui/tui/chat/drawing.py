@@ -1,7 +1,7 @@
 """What a model draws or makes in the open chat, and the file that it is written to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +10,7 @@ from ollm_tui.attachments.made import open_newest, save_made
 from ollm_tui.chat.drawing import DrawingWish, newest_of, wish_of
 from ollm_tui.chat.making import Makes
 from ollm_tui.config.paths import expanded
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.models.tasks import ModelTask

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.last_session import LastSession

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ollm_tui.chat.model_support import count_media, media_words
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.session import ChatSession

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ollm_tui.attachments.attachment import reattached
 from ollm_tui.chat.drawing import DrawingWish, wish_of
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.blocks import MEDIA, TextContent
 from ollm_tui.protocol.errors import AIError

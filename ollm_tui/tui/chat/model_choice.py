@@ -1,9 +1,9 @@
 """Which model a chat uses: the first one, with the note that says so, and changing it."""
 
 import logging
-from dataclasses import dataclass
 
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.protocol.errors import AIError

@@ -1,12 +1,12 @@
 """The chat before its runtime is there: what a person does already is kept for it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.chat.parts import queue_line
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 

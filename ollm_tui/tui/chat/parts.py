@@ -1,12 +1,12 @@
 """What the chat screen is made of, and what it does without a runtime."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.selection import Selection
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.frontend.prompt_history import PromptHistory
 from ollm_tui.tui.chat.status.status_bar import StatusBar

@@ -6,9 +6,9 @@ Blocks are found by the id their events carry. Nothing here knows the app, a scr
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.images import read_image_header
 from ollm_tui.frontend import figures

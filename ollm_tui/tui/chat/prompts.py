@@ -1,7 +1,7 @@
 """What a person submits: commands run, prompts sent or queued, and what cannot be sent returned."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.chat.prompt import ChatOptions
@@ -14,6 +14,7 @@ from ollm_tui.commands.parse import (
     shell_line,
 )
 from ollm_tui.commands.registry import Command
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.blocks import normalize_content
 from ollm_tui.tui.chat.media_consent import MediaConsent

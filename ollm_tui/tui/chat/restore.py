@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from ollm_tui.chat.command_output import command_of
 from ollm_tui.chat.compaction import compaction_text
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import TOKEN_WORDS
 from ollm_tui.frontend.tool_text import main_argument, saved_outcome, saved_output

@@ -1,9 +1,9 @@
 """Requests of MCP servers in front of the person: asked one at a time, answered by the protocol."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
 from ollm_tui.frontend.opener import SystemOpener

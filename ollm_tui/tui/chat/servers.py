@@ -1,12 +1,12 @@
 """MCP servers in the open chat: their prompts as commands, their resources, and their start."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import Command
 from ollm_tui.commands.server_prompts import CommandList
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.server_offers import ServerOffers
 from ollm_tui.frontend.session import ChatSession

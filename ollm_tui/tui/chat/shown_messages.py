@@ -1,11 +1,11 @@
 """Which block of the transcript shows which message of the open chat."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from ollm_tui.chat.prompt import is_question
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.chat_events import Compacted

@@ -1,7 +1,6 @@
 """Tools beside their rows: their times, commands in the background, the limit of turns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from textual import events
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.chat_events import ToolCallStart
 from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter

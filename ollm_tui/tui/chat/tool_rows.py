@@ -1,8 +1,8 @@
 """The rows of the tools that run: what they print, how long they take, and how each ended."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.tool_text import main_argument
 from ollm_tui.protocol.chat_events import ToolCallOutput, ToolCallResult, ToolCallStart
 from ollm_tui.tui.chat.ports import TranscriptPort

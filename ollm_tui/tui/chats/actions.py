@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import anyio.to_thread
 
 from ollm_tui.config.new_file import NameTaken
 from ollm_tui.config.paths import expanded
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.frontend.chat_words import count_of_all, shown_tags, shown_title
 from ollm_tui.frontend.deletions import IS_OPEN, ChatDeletions

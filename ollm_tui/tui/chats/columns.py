@@ -1,9 +1,10 @@
 """The columns of the chats screen: what each shows, how it sorts, which ones fit a width; pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.chat_words import shown_model, shown_tags, shown_title, when
 from ollm_tui.store.listing import ChatSort

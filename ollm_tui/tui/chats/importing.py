@@ -1,7 +1,6 @@
 """Importing chats in the background: it goes on when the chats screen is left."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import anyio.to_thread
 
 from ollm_tui.attachments.paths import as_path
 from ollm_tui.config.regular_file import is_file
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.chat_words import ending_words

@@ -1,9 +1,9 @@
 """Opening the chats screen from the chat, and what was chosen there."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.chats.importing import ChatImport
 from ollm_tui.tui.chats.screen import ChatsResult, ChatsScreen, ShownChat
 from ollm_tui.tui.dialogs import Dialogs

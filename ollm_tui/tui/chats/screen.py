@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -14,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ollm_tui.commands import COMMANDS
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError

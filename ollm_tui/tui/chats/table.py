@@ -1,11 +1,11 @@
 """The table of chats, by their numbers in a list: only rows in view are read, and cost anything."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual.message import Message
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tui.chats.columns import ChatColumn, ChatOrder, columns_for
 from ollm_tui.tui.widgets import RowTable, order_sign

@@ -1,9 +1,9 @@
 """The title of the open chat, made by its model after an answer, until the next prompt."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.chat_events import Finish
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.dialogs import Dialogs

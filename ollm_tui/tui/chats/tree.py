@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import on
@@ -13,6 +12,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.chat_words import shown_title, when

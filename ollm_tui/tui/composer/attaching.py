@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +29,7 @@ from ollm_tui.attachments.attachment import (
 from ollm_tui.attachments.paths import FileFinder
 from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions, as_typed
 from ollm_tui.commands.registry import Completion
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.matching import best_rank
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.completions import FileQuery

@@ -1,7 +1,7 @@
 """The list of suggestions above the composer, painted line by line."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.widgets import Piece, fit, paint
 

@@ -1,7 +1,6 @@
 """Where a prompt is written: an editor that grows, sends on Enter and loses nothing."""
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -9,6 +8,7 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.prompt_history import PromptHistory
 from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of

@@ -9,10 +9,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import objects, string
 from ollm_tui.tui.composer.pictures import TOKEN, DraftPictures
 

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from anyio.to_thread import run_sync
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.images import ImageData
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.draft_files import (

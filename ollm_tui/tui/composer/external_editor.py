@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.text_editor import Edited, Run, TextEditor
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.dialogs import Dialogs

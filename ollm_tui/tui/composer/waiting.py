@@ -1,7 +1,6 @@
 """The prompts and commands that wait for their turn, in order, and the dialog that changes that."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import on
@@ -13,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.commands.parse import ShellLine, as_typed
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.dialogs import Dialog
 from ollm_tui.tui.keys import Keymap

@@ -7,7 +7,6 @@ typed while armed, after every row has been shown, allow the call; anything else
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -17,6 +16,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.consent import can_grant, granted_words
 from ollm_tui.protocol.json_types import JsonValue

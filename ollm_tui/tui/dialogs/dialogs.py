@@ -1,8 +1,9 @@
 """Opening dialogs over a screen, and running what follows from their answers."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ollm_tui.dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -1,9 +1,9 @@
 """Fields asked one after another, each in a dialog of its own: a line, or one of a few."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.protocol.forms import FieldValue, FormField, FormValues
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, LineEntry

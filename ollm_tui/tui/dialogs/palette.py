@@ -1,7 +1,6 @@
 """The command palette: run a key's action or a slash command by typing a part of what it does."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -9,6 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.keys import Key
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -16,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.config.paths import home_folder
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys

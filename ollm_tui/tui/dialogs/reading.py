@@ -4,7 +4,7 @@ It tracks which rows have been shown: what was not shown cannot be allowed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import ClassVar, Final, Literal, TypeAlias
@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name, spelled_out
 from ollm_tui.tui.painters import plain_rows
 

@@ -1,9 +1,9 @@
 """What happens with a chosen row of the model search: download it, pick a file of it, rate it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.model_offers import Offer
 from ollm_tui.frontend.model_search import EntryRow, FindRow, ModelSearch, OriginRow, RepositoryRow

@@ -1,7 +1,6 @@
 """The downloads at the bottom of a screen: a few rows, painted line by line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import events, on
@@ -11,6 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.download_news import ShownName
 from ollm_tui.library.downloads.job import ENDED, Job, JobState

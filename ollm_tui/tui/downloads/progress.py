@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.download_news import LONGEST, DownloadNews, done_words, failed_words
 from ollm_tui.library.downloads.job import Job

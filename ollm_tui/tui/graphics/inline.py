@@ -10,13 +10,13 @@ import re
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from itertools import count
 from threading import Lock
 from typing import Final, Literal, Protocol, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.graphics.kitty import MOST_KEPT, NUMBERS, PLACEHOLDER
 from ollm_tui.tui.graphics.protocols import CellSize
 from ollm_tui.tui.graphics.sixel import IndexedPixels, sixels, with_palette

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 BAND: Final = 6
 _MOST_COLOURS: Final = 256

@@ -1,12 +1,12 @@
 """`Key`: an action that a key can reach, and how a key is written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 
 Scope: TypeAlias = Literal[

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.keys import REPLACED_KEYS, Keys, key_to_character
 
 from ollm_tui.config.origin import nearest, summarize
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.keys.key import Key, KeyHint, Scope, display_key, short
 from ollm_tui.tui.keys.reading import READING

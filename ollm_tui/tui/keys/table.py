@@ -4,10 +4,10 @@ A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.actions import ACTIONS, MenuEntry, ModelAction
 from ollm_tui.tui.keys.key import Key
 from ollm_tui.tui.keys.lists import CHAT_LIST, FIND_MODELS, SETTINGS, VARIANT

@@ -1,8 +1,8 @@
 """Links on the screen: where one leads, and opening it after a yes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.link_target import LinkTarget, read_link
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.frontend.web_results import links_of_output

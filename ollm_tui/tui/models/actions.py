@@ -1,9 +1,9 @@
 """What can be done with a model: what is asked first, and why an action is unavailable."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.models.tasks import TASK_WORDS

@@ -1,10 +1,11 @@
 """The columns of the models screen: what each shows, how it sorts, which ones fit a width; pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import window
 from ollm_tui.library.fit import fit_short

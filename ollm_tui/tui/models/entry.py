@@ -1,10 +1,10 @@
 """`ModelEntry`: one row of the models screen, what it can do, and how it matches a query; pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.model_facts import problem_of
 from ollm_tui.models.capabilities import Ability, Source, capabilities_of, ranking_of

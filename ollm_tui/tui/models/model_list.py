@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 from anyio import to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import positive
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import USUAL_CONTEXT, fit_of

@@ -5,10 +5,11 @@ It goes on when the screen that started it is left.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.models.tasks import ModelTask, task_list

@@ -1,7 +1,6 @@
 """Choose a model of any provider that can be reached."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
@@ -10,6 +9,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import window

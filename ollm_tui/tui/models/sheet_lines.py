@@ -4,9 +4,9 @@ Rows are made lazily: a text of a megabyte costs nothing until it is scrolled to
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean
 from ollm_tui.frontend.model_sections import Fact, Role, SheetSection
 

@@ -1,11 +1,11 @@
 """The table of models."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.message import Message
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.models.columns import Column, Sorting, columns_for
 from ollm_tui.tui.models.entry import ModelEntry

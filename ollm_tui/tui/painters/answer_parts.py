@@ -5,11 +5,11 @@ A long part is painted twice: its plain rows come first, its formatting when the
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain, islice
 from time import monotonic
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters.painter import (
     Change,
     Offsets,

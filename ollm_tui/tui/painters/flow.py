@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.painters.code import code_rows
 from ollm_tui.tui.painters.formulas import formula_rows

@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from threading import Thread
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.segment import Segment
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.painters.plain import plain_rows
 from ollm_tui.tui.painters.rows import Canvas, Row, Step, source_style

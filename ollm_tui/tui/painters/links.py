@@ -1,12 +1,12 @@
 """Links in painted text: how a style carries an address, and which links are where."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from rich.style import Style
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.bare_links import bare_links
 from ollm_tui.tui.painters.rows import Palette, Row, Span
 

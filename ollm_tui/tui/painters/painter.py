@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters.rows import Canvas, Row
 
 

@@ -1,12 +1,13 @@
 """What painters paint, screen rows, and what they paint on: a width and the styles of the theme."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
+
+from ollm_tui.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ollm_tui.tui.graphics import PictureProtocol

@@ -5,9 +5,9 @@ cut does not depend on how the text arrived.
 """
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters.formulas import closes_block, opens_block
 
 

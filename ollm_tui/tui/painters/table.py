@@ -1,11 +1,11 @@
 """Tables drawn into a width: as they are, with wrapped cells, or stacked when too thin."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from rich.segment import Segment
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters.formulas import load_steps
 from ollm_tui.tui.painters.inline import formatted_at_once
 from ollm_tui.tui.painters.plain import plain_rows

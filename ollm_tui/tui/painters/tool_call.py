@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import seconds as written_seconds

@@ -5,13 +5,14 @@ the host that a browser would go to.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.link_target import LinkTarget, read_link

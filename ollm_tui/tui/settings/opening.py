@@ -1,12 +1,12 @@
 """Opening the settings from the chat."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap, with_overrides
 from ollm_tui.tui.services import Services

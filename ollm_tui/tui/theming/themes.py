@@ -7,7 +7,6 @@ variables below `[variables]`. Only the chosen theme is read before the first fr
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from textual.theme import Theme
 from ollm_tui.config.origin import nearest
 from ollm_tui.config.regular_file import why_unreadable
 from ollm_tui.config.toml_file import read_toml, toml_values
+from ollm_tui.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from textual.app import App

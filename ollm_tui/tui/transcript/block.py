@@ -1,12 +1,12 @@
 """A block of the transcript: its text, its painter while it has one, and the rows around it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol, TypeAlias
 
 from rich.segment import Segment
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.painters import (
     BLANK,

@@ -1,8 +1,9 @@
 """What is said above the messages of the chat, changed for all of them at once."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.transcript.block import Byline
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painting import Painting

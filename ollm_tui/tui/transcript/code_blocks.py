@@ -1,10 +1,10 @@
 """The code blocks of a painted answer: where they are, and their source as it came."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import Kind, LineEnds, MarkdownPainter, Row, Section, parser
 from ollm_tui.tui.transcript.block import Block
 

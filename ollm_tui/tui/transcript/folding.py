@@ -1,7 +1,6 @@
 """What is folded in a transcript: thinking, long prompts, and the output of tools."""
 
-from dataclasses import dataclass
-
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import Fold, ToolPainter
 from ollm_tui.tui.transcript.block import (
     Block,

@@ -1,13 +1,13 @@
 """The cursor that goes over messages, the caret that selects text, and the actions of both."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual import events
 from textual.message import Message
 from textual.selection import SELECT_ALL
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters import Row
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList

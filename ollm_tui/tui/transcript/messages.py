@@ -1,10 +1,11 @@
 """The messages that a transcript posts to its screen."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from textual.message import Message
 from textual.selection import Selection
+
+from ollm_tui.dataclass import dataclass
 
 
 @dataclass(eq=False, repr=False)

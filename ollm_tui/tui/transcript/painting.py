@@ -3,7 +3,6 @@
 import asyncio
 from asyncio import TimerHandle
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -11,6 +10,7 @@ import anyio.lowlevel
 from textual import events
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import Canvas
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList

@@ -4,7 +4,6 @@ Its space and the caption below are there from the start; the picture fills it o
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
@@ -14,6 +13,7 @@ from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header

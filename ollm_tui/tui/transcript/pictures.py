@@ -1,11 +1,11 @@
 """The pictures of a transcript: decoded one after another, in a thread, once they are in view."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.transcript.block import BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList
 

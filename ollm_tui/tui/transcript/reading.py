@@ -1,9 +1,10 @@
 """How answers are shown, as settings and keys have it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.graphics import PictureProtocol
 
 

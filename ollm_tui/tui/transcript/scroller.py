@@ -1,11 +1,12 @@
 """Where the view of a transcript is: at its end, or at a row that stays as others come and go."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.transcript.block import exact_row
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from textual.geometry import Offset
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import Canvas, Row, address_at, at_cell, source_of
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked

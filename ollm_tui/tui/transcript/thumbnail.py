@@ -1,12 +1,12 @@
 """Pictures decoded and scaled down to half cells of the screen, by Pillow if installed."""
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.images import TURNED, ImageHeader
 from ollm_tui.tui.graphics import CellSize, PixelRows
 

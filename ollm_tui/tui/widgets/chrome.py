@@ -1,7 +1,6 @@
 """One-line chrome: text cut to cells, pieces of a line, and the lines made of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -10,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.keys import KeyHint
 

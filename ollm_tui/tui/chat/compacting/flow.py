@@ -1,10 +1,10 @@
 """`ChatCompacting`: from `/compact` to a chat with more room, with a question in between."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.chat.compaction import Compaction
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.compaction import (
     apply,
     can_compact,

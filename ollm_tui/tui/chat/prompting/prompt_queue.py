@@ -1,12 +1,12 @@
 """One answer at a time, and the prompts that wait for it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from ollm_tui.commands.parse import ShellLine
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import MEDIA, Content, MediaContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal

@@ -1,13 +1,13 @@
 """Commands that a person types after a `!`: asked about, run, shown, and kept in the chat."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
 import anyio
 
 from ollm_tui.chat.command_output import command_message, outcome_of, shown_output
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.signals import AbortSignal

@@ -1,8 +1,9 @@
 """`AnswerPace`: how fast an answer comes, as it is shown while it does."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from ollm_tui.dataclass import dataclass
 
 _CHARS_PER_TOKEN: Final = 4
 _FEWEST_DELTAS: Final = 4

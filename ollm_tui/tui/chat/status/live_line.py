@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import stay_text
 from ollm_tui.frontend.model_facts import FOREVER_S, seconds_left

@@ -3,12 +3,13 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.frontend.figures import rate, tokens, window
 from ollm_tui.tui.chat.ports import TurnState

@@ -1,8 +1,8 @@
 """What header and status bar say of the open chat."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.tools import includes

@@ -9,11 +9,11 @@ import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from rich.cells import split_graphemes
 
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters import Painter, Row
 from ollm_tui.tui.transcript.block_list import address, unpacked
 

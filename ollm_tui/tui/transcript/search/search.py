@@ -6,10 +6,11 @@ for the search alone, unless all its rows are there anyway; so nothing that slee
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import MOST_OUTPUT, Canvas, Painter, ToolPainter, TreePainter, TreeSource
 from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.search.matches import Matches, Needle, search_rows

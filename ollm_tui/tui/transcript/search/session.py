@@ -1,12 +1,12 @@
 """A search that is open: its line, its worker, its marks, and the view that follows it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.painters import PEEK_ROWS, Row, TreeSource
 from ollm_tui.tui.transcript.block import MARGIN, Block, ToolSource
 from ollm_tui.tui.transcript.rendering import Span
