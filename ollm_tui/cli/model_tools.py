@@ -27,9 +27,14 @@ class _Attempts:
         self.all: list[Attempt] = []
 
     async def add(self, attempt: Attempt) -> None:
-        """Count an attempt, and tell why it failed."""
+        """Count an attempt, and tell why it failed, unless another did for the same reason."""
+        is_told = any(
+            (one.way, one.task.name, one.problem)
+            == (attempt.way, attempt.task.name, attempt.problem)
+            for one in self.all
+        )
         self.all.append(attempt)
-        if attempt.problem is not None:
+        if attempt.problem is not None and not is_told:
             way = WAY_WORDS[attempt.way]
             self._output.note(f"{way}, {attempt.task.name}: {attempt.problem}")
 

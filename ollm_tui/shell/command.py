@@ -48,6 +48,8 @@ class CommandSettings:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     launcher: tuple[str, ...] = ()
     """The beginning of a command line that runs the shell, such as one that contains it."""
+    temporary: str | None = None
+    """A folder for the command, which is removed if this program is killed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,8 @@ def start_supervised(
     (control_read, control), (output, output_write), (report, report_write) = pipes
     shell = str(shell_of(settings.environ))
     supervisor = [*SUPERVISOR, str(GRACE_S), str(report_write)]
+    if settings.temporary is not None:
+        supervisor += ["--temporary", settings.temporary]
     text = command.encode("utf-8", "replace").decode()
     try:
         popen = subprocess.Popen(

@@ -2,9 +2,12 @@
 
 import json
 import os
+import secrets
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -45,13 +48,21 @@ class Containment:
     walls: Walls
     network: bool = False
     """Whether commands may use the network."""
+    asks_programs: bool = False
+    """Whether they reach sockets of programs outside, which Linux can refuse from 6.12 on."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no wall is missing."""
+        return self.walls == "namespaces" and not self.asks_programs
 
     @property
     def word(self) -> str:
         """What holds, for a line of status."""
         match self.walls:
             case "namespaces":
-                return "contained: writes" if self.network else "contained: writes, network"
+                partly = "partly " if self.asks_programs else ""
+                return f"{partly}contained: writes{'' if self.network else ', network'}"
             case "landlock":
                 return "partly contained: writes"
             case "seatbelt":
@@ -62,6 +73,11 @@ class Containment:
     def sentence(self) -> str:
         """What holds, for the question before a command."""
         match self.walls:
+            case "namespaces" if self.asks_programs:
+                return (
+                    "Partly contained: it writes only in this folder, but has the network and can "
+                    "ask other programs to do more."
+                )
             case "namespaces":
                 network = "has the network" if self.network else "has no network"
                 return f"Contained: it writes only in this folder and {network}."
@@ -145,7 +161,9 @@ def find_containment(folder: Path, *, network: bool) -> Containment:
         for walls in ("namespaces", "landlock"):
             containment = Containment(walls, network or walls == "landlock")
             if _holds(containment, folder):
-                return containment
+                shares_sockets = walls == "namespaces" and network
+                asks = shares_sockets and _asks_programs(containment, folder)
+                return replace(containment, asks_programs=asks)
     return Containment("none", network=True)
 
 
@@ -153,9 +171,23 @@ def _holds(containment: Containment, folder: Path) -> bool:
     """Whether a command runs behind the walls, and cannot write beside the folder."""
     beside = f"../.ollm-probe-{os.getpid()}"
     command = f"touch {beside} 2>/dev/null && {{ rm -f {beside}; exit 1; }}; test -w ."
+    return _succeeds(containment, folder, ["/bin/sh", "-c", command])
+
+
+def _asks_programs(containment: Containment, folder: Path) -> bool:
+    """Whether a command reaches a socket without a file, which this program listens at."""
+    name = f"\0ollm-probe-{os.getpid()}-{secrets.token_hex(8)}"
+    ask = "import socket, sys; socket.socket(socket.AF_UNIX).connect(chr(0) + sys.argv[1])"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        return _succeeds(containment, folder, [sys.executable, "-I", "-S", "-c", ask, name[1:]])
+
+
+def _succeeds(containment: Containment, folder: Path, command: Sequence[str]) -> bool:
     try:
         done = subprocess.run(
-            [*containment.launcher([str(folder)], []), "/bin/sh", "-c", command],
+            [*containment.launcher([str(folder)], []), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,10 +1,12 @@
 """Run one command and end all that it started; run as a program, with the standard library alone.
 
-    python -I -S supervisor.py GRACE REPORT [--streams INPUT ERRORS] PROGRAM [ARGUMENT...]
+    python -I -S supervisor.py GRACE REPORT [--streams INPUT ERRORS | --temporary FOLDER]
+        PROGRAM [ARGUMENT...]
 
 Standard input is a pipe that its parent holds: if that writes or is gone, the command is stopped.
 REPORT is a descriptor that gets lines of JSON: the process of the command, and how it ended. INPUT
-and ERRORS are descriptors too; without them the command has no input, and one output. On Linux the
+and ERRORS are descriptors too; without them the command has no input, and one output. FOLDER is
+removed at the end if the command was stopped: the parent may be gone by then. On Linux the
 processes whose parents have ended become children of this one, so that those in sessions of their
 own are found, too.
 """
@@ -185,7 +187,9 @@ def main(arguments: list[str]) -> None:
     """Run the command of a command line and report how it ended."""
     grace, report, *command = arguments
     os.set_inheritable(int(report), False)
-    streams = None
+    streams, temporary = None, None
+    if command[0] == "--temporary":
+        temporary, command = command[1], command[2:]
     if command[0] == "--streams":
         streams = (int(command[1]), int(command[2]))
         command = command[3:]
@@ -198,6 +202,11 @@ def main(arguments: list[str]) -> None:
     words = {"code": code, "others": supervisor.others, "is_stopped": supervisor.is_stopped}
     with contextlib.suppress(BrokenPipeError):
         os.write(int(report), _line(words))
+    if temporary is not None and supervisor.is_stopped:
+        # A command that ends by itself does not wait for this import.
+        import shutil
+
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class PythonTool:
     def warning(self) -> str:
         """Which walls are missing, once that is known; empty if none is."""
         known = self._containment
-        return "" if known is None or known.walls == "namespaces" else known.word
+        return "" if known is None or known.is_whole else known.word
 
     async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedPython":
         """Check the code, and find out what contains it.
@@ -187,6 +187,7 @@ class PreparedPython:
                 "TMPDIR": temporary,
             },
             launcher=self.containment.launcher([str(self.settings.folder), temporary], self.hidden),
+            temporary=temporary,
         )
         command = f"exec {shlex.quote(self.python)} -u {shlex.quote(str(file))}"
         return await run_command(command, settings, AbortSignal(), self.scope.show)

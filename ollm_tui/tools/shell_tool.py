@@ -78,7 +78,7 @@ class ShellTool:
     def warning(self) -> str:
         """Which walls are missing, once that is known; empty if none is."""
         known = self._containment
-        return "" if known is None or known.walls == "namespaces" else known.word
+        return "" if known is None or known.is_whole else known.word
 
     async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedCommand":
         """Check a command, and find out what contains it.
@@ -191,6 +191,7 @@ class PreparedCommand:
             self.settings,
             environ={**self.settings.environ, "SHELL": shell, "TMPDIR": temporary},
             launcher=self.containment.launcher([folder, temporary], self.hidden),
+            temporary=temporary,
         )
 
     async def _run(self, temporary: str) -> ToolOutput:

@@ -56,9 +56,10 @@ def test_a_result_that_cannot_be_kept_is_shown_all_the_same(
 ) -> None:
     (tmp_path / "no folder").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "no folder"))
-    assert main(["models", "tool-check", as_text, "--runs", "1"]) == 1
+    assert main(["models", "tool-check", as_text, "--runs", "2"]) == 1
     out, err = capsys.readouterr()
-    assert "calls as text  5 of 5" in out
+    assert "calls as text  10 of 10" in out
+    assert err.count("native calls, one call: called no tool") == 1, "of two attempts"
     assert "its chats use them" not in out
     assert "The result cannot be kept: a part of its path is not a folder." in err
 

@@ -29,7 +29,8 @@ class Place:
 
     def settings(self, timeout_s: float = 30.0, **environ: str) -> CommandSettings:
         whole = {"PATH": os.environ["PATH"], TAG: self.tag, **environ}
-        return CommandSettings(self.folder, timeout_s, (TAG,), whole)
+        temporary = str(self.folder / "temporary")
+        return CommandSettings(self.folder, timeout_s, (TAG,), whole, temporary=temporary)
 
     def left(self) -> list[str]:
         tagged = []
@@ -174,8 +175,11 @@ anyio.run(place.run, "(setsid sleep 300 &); touch began; sleep 300")
 @linux
 def test_a_command_does_not_outlive_the_program_that_was_killed(place: Place) -> None:
     arguments = [sys.executable, "-c", PROGRAM, str(place.folder), place.tag]
+    temporary = place.folder / "temporary"
+    temporary.mkdir()
+    (temporary / "part").touch()
     with subprocess.Popen(arguments) as program:
         assert wait_until((place.folder / "began").exists)
         assert len(place.left()) >= 3
         program.send_signal(signal.SIGKILL)
-    assert wait_until(lambda: place.left() == [], timeout=10)
+    assert wait_until(lambda: place.left() == [] and not temporary.exists(), timeout=10)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.shell import containment
+from ollm_tui.shell.confined import landlock_abi
 from ollm_tui.shell.containment import REFUSED, Containment, find_containment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are those of Linux")
@@ -268,3 +269,20 @@ def test_the_word_says_no_more_than_what_was_tried(
     assert says in one.sentence
     with_network = find_containment(tmp_path, network=True)
     assert "network" not in with_network.word
+
+
+@pytest.mark.parametrize("scopes", [3, 0])
+def test_a_kernel_that_leaves_sockets_without_files_open_contains_partly(
+    walls: Containment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scopes: int
+) -> None:
+    if walls.walls != "namespaces" or landlock_abi() < 6:
+        pytest.skip("this kernel cannot refuse them")
+    older = tmp_path / "confined.py"
+    text = Path(containment.CONFINED[-1]).read_text("utf-8")
+    older.write_text(text.replace("SCOPES: Final = 3", f"SCOPES: Final = {scopes}"))
+    monkeypatch.setattr(containment, "CONFINED", (*containment.CONFINED[:-1], str(older)))
+    (tmp_path / "root").mkdir()
+    one = find_containment(tmp_path / "root", network=True)
+    assert one.word == ("contained: writes" if scopes else "partly contained: writes")
+    assert ("ask other programs" in one.sentence) == (not scopes)
+    assert not find_containment(tmp_path / "root", network=False).asks_programs
