@@ -353,6 +353,7 @@ READERS: Mapping[str, str] = {
     "tools/shell_jobs.py": "output of a command in the background, shown as below",
     "tools/writing/command_notes.py": "names of files that commands changed, spelled in `/diff`",
     "shell/command.py": "output of a command: tests/tui/chat/test_shell_commands.py",
+    "shell/confined.py": "places of sockets, which are never shown",
     "shell/supervisor.py": "states and parents of processes, which are never shown",
 }
 """The modules that read from outside, and the scenes that try what they read."""

@@ -61,7 +61,7 @@ async def test_a_prompt_is_a_command_whose_words_come_into_the_input(tmp_path: P
         await stage.pilot.press("ctrl+c")
 
         await stage.send("/box:hostile")
-        await stage.until("Look␛[2J here⟦U+200B⟧⟦U+E0041⟧", "Assistant:")
+        await stage.until("Look␛[2J here⟦U+200B⟧⟦U+200F⟧⟦U+2062⟧⟦U+2066⟧⟦U+E0041⟧", "Assistant:")
 
 
 async def test_a_resource_is_attached_by_its_name(tmp_path: Path) -> None:
