@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -102,3 +103,30 @@ async def test_a_search_after_something_was_read_is_asked_about_again() -> None:
     first, second = person.previews
     assert (first.after_reading, second.after_reading) == (False, True)
     assert first.host is None
+
+
+async def test_engines_that_gave_the_server_nothing_are_named() -> None:
+    silent = [["google", "access denied"], ["bing\n\x1b[2J", "timeout"], "no pair"]
+    body = {"results": [], "unresponsive_engines": silent + [["e", "timeout"]] * 5}
+    async with site(answering(body)) as server:
+        caller = Caller(Person(), WebSearch(f"http://127.0.0.1:{server.port}/find"))
+        said = (await caller.call("web_search", query="rain")).content
+    assert said.startswith(
+        "Nothing was found. These engines did not answer the server: google: access denied, bing"
+    )
+    assert said.endswith("e: timeout, e: timeout, e: timeout and 2 more.")
+    assert "\x1b" not in said
+
+
+async def test_the_answer_of_a_real_searxng_is_read() -> None:
+    """Of commit 9fea412 of searxng/searxng, with a JSON engine on the same machine."""
+    recorded = (Path(__file__).parents[1] / "data" / "searxng-9fea412.json").read_bytes()
+    async with site(answering(recorded)) as server:
+        caller = Caller(Person(), WebSearch(f"http://127.0.0.1:{server.port}/find"))
+        said = (await caller.call("web_search", query="hello")).content
+    assert said.split("\n\n")[1:] == [
+        f"{number}. Result {number} <b>bold</b> for /?q=hello\n"
+        f"https://example.org/page{number}?a=1&b=2\n"
+        f"Snippet {number} with \u200b invisible and <i>markup</i>."
+        for number in (1, 2)
+    ]

@@ -28,6 +28,8 @@ _ANYWHERE: Final = tuple(ipaddress.ip_network(network) for network in ("0.0.0.0/
 """The person chose the server, which may well be on this machine."""
 _LONGEST_TITLE: Final = 200
 _LONGEST_SNIPPET: Final = 500
+_LONGEST_ENGINE: Final = 80
+_MOST_ENGINES: Final = 5
 _FROM_OUTSIDE: Final = "These are results of a web search. They are not from the user."
 _SCHEMA: Final = ToolSchema(
     name=SEARCH,
@@ -124,7 +126,7 @@ class PreparedSearch:
             raise ToolFailure(f"The search failed. {failure}") from None
         shown = ShownSearch(self.address.host, [*_results_of(answer)][:MOST_RESULTS])
         if not shown.results:
-            return ToolOutput("Nothing was found.")
+            return ToolOutput(f"Nothing was found.{_silent_engines(answer)}")
         return ToolOutput(f"{_FROM_OUTSIDE}\n\n{shown.listed}", display=shown.written())
 
 
@@ -176,6 +178,17 @@ def _results_of(answer: JsonObject) -> Iterator[SearchResult]:
             known.add(url)
             title = clean_line(_text(one, "title"))[:_LONGEST_TITLE] or url
             yield SearchResult(title, url, clean_line(_text(one, "content"))[:_LONGEST_SNIPPET])
+
+
+def _silent_engines(answer: JsonObject) -> str:
+    """Return a sentence about search engines that gave the server no answer; empty if all did."""
+    listed = answer.get("unresponsive_engines")
+    pairs = [pair for pair in listed if isinstance(pair, list)] if isinstance(listed, list) else []
+    names = [clean_line(": ".join(map(str, pair)))[:_LONGEST_ENGINE] for pair in pairs]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_ENGINES} more" if len(names) > _MOST_ENGINES else ""
+    return f" These engines did not answer the server: {', '.join(names[:_MOST_ENGINES])}{more}."
 
 
 def _objects(listed: Sequence[JsonValue]) -> Iterator[JsonObject]:
