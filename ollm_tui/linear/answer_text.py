@@ -77,6 +77,8 @@ class LinearText:
         """Return the whole sentences of a long line that is still coming."""
         lines: list[str] = []
         while self._is_prose() and (end := _first_end(self._rest)):
+            head, self._above = self._above, ""  # the line above is no head of a table
+            lines += self._prose(head) if head else []
             lines += self._prose(self._rest[:end])
             self._rest, self._is_begun = self._rest[end:], True
         return lines

@@ -80,6 +80,12 @@ def test_the_lines_are_the_same_however_the_answer_is_cut(text: str, data: st.Da
     assert read(pieces) == read([text])
 
 
+def test_a_line_that_is_no_head_of_a_table_comes_before_the_next_one() -> None:
+    whole = "# a | b |\nOne is. | c |"
+    for at in range(len(whole)):
+        assert read([whole[:at], whole[at:]]) == ["Heading 1: a | b |", "One is.", "| c |"]
+
+
 def test_a_text_without_an_end_is_read_in_parts() -> None:
     reader = LinearText()
     lines = [line for _ in range(200) for line in reader.feed("again and ")]
