@@ -7,13 +7,12 @@ moment of the machine hits both; the figure is the median of the ratios of neigh
 """
 
 import json
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.startup import OLLM, ROUNDS, time_to_prompt
+from benchmarks.startup import OLLM, ROUNDS, judge, time_to_prompt
 
 LIMIT = 1.1
 FAULTS = Path(__file__).parents[1] / "tests" / "support" / "mcp_faults.py"
@@ -32,30 +31,23 @@ def settings(modes: Sequence[str]) -> str:
 
 
 def prepared(folder: Path, modes: Sequence[str]) -> Path:
-    """Return a home with these servers, in which the program has been started once."""
+    """Return a home with these servers."""
     config = folder / "config" / "ollm" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(settings(modes))
-    time_to_prompt(OLLM, folder)
     return folder
 
 
 def main() -> int:
     """Run the rounds, print the figures, and fail when the limit is passed."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
-    without: list[float] = []
-    with_ten: list[float] = []
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         none, ten = prepared(Path(one), ()), prepared(Path(other), MODES)
-        for _ in range(rounds):
-            without.append(time_to_prompt(OLLM, none))
-            with_ten.append(time_to_prompt(OLLM, ten))
-    ratio = statistics.median(ten / none for ten, none in zip(with_ten, without, strict=True))
-    print(f"rounds            {rounds}")
-    print(f"no servers        {statistics.median(without):.3f} s to a typed character (median)")
-    print(f"ten servers       {statistics.median(with_ten):.3f} s, one of which never answers")
-    print(f"ratio             {ratio:.2f} (limit {LIMIT})")
-    return 0 if ratio <= LIMIT else 1
+        starts = {
+            "no servers": lambda: time_to_prompt(OLLM, none),
+            "ten, one hanging": lambda: time_to_prompt(OLLM, ten),
+        }
+        return judge(starts, rounds, LIMIT)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class _Declaration:
         self.annotations, self.defaults, self.options = annotations, defaults, options
 
 
-class _Deferred:
+class _StandIn:
     """Stands in a class for a method, or another attribute, until it is used."""
 
     __slots__ = ("_name",)
@@ -49,8 +49,8 @@ class _Deferred:
 
 
 # `__dataclass_fields__` comes first: what makes a derived class takes the fields from there.
-_DEFERRED: Final[Mapping[str, _Deferred]] = {
-    name: _Deferred(name)
+_STAND_INS: Final[Mapping[str, _StandIn]] = {
+    name: _StandIn(name)
     for name in (
         *("__dataclass_fields__", "__dataclass_params__", "__match_args__"),
         *("__init__", "__repr__", "__eq__", "__hash__"),
@@ -58,7 +58,7 @@ _DEFERRED: Final[Mapping[str, _Deferred]] = {
 }
 
 
-def _deferred(options: Mapping[str, bool], cls: type) -> type:
+def _with_slots(options: Mapping[str, bool], cls: type) -> type:
     """Return the class with slots, as the standard library does, and without the methods."""
     names = vars(cls)
     annotations = dict(names.get("__annotations__", {}))
@@ -71,7 +71,7 @@ def _deferred(options: Mapping[str, bool], cls: type) -> type:
     body["__slots__"] = tuple(name for name in fields if name not in inherited)
     defaults = {name: names[name] for name in annotations if name in names}
     body[_DECLARATION] = _Declaration(annotations, defaults, options)
-    body |= {name: _DEFERRED[name] for name in _to_defer(body, options)}
+    body |= {name: _STAND_INS[name] for name in _names_to_make(body, options)}
     if options.get("frozen"):
         body |= {"__setattr__": _refuse_change, "__delattr__": _refuse_removal}
         body = {"__getstate__": _state, "__setstate__": _restore, **body}
@@ -82,12 +82,12 @@ def _deferred(options: Mapping[str, bool], cls: type) -> type:
     return slotted
 
 
-def _to_defer(body: Mapping[str, Any], options: Mapping[str, bool]) -> Iterator[str]:
+def _names_to_make(body: Mapping[str, Any], options: Mapping[str, bool]) -> Iterator[str]:
     """Yield what the standard library would add to a class."""
     has_eq = options.get("eq", True)
     has_hash = bool(has_eq and options.get("frozen"))
     is_made = {"__eq__": has_eq, "__repr__": options.get("repr", True), "__hash__": has_hash}
-    for name in _DEFERRED:
+    for name in _STAND_INS:
         # Python itself sets `__hash__` to None where a class defines `__eq__`.
         if is_made.get(name, True) and body.get(name) is None:
             yield name
@@ -118,7 +118,7 @@ def _make_methods(cls: type) -> None:
     own = vars(cls)
     body: dict[str, Any] = {
         **{name: one for name, one in inherited.items() if name not in declared.annotations},
-        **{name: own[name] for name in _DEFERRED if name in own and not _is_deferred(own[name])},
+        **{name: own[name] for name in _STAND_INS if name in own and not _is_stand_in(own[name])},
         **declared.defaults,
         "__annotations__": {name: one.type for name, one in inherited.items()}
         | dict(declared.annotations),
@@ -130,13 +130,13 @@ def _make_methods(cls: type) -> None:
         body["__post_init__"] = cls.__post_init__
     same_fields: Any = type(cls.__name__, (), body)
     made: type = dataclasses.dataclass(**declared.options)(same_fields)
-    for name in _DEFERRED:
-        if _is_deferred(own.get(name)):
+    for name in _STAND_INS:
+        if _is_stand_in(own.get(name)):
             setattr(cls, name, vars(made)[name])
 
 
-def _is_deferred(value: object) -> bool:
-    return isinstance(value, _Deferred)
+def _is_stand_in(value: object) -> bool:
+    return isinstance(value, _StandIn)
 
 
 def _refuse_change(self: object, name: str, value: object) -> None:
@@ -163,5 +163,5 @@ if not TYPE_CHECKING:
         """Make a data class; takes what `dataclasses.dataclass` takes."""
         # From Python 3.14 on, annotations wait as well, and cannot be read here.
         waits = options.get("slots") and options.keys() <= _WAITS and sys.version_info < (3, 14)
-        decorate = partial(_deferred, options) if waits else dataclasses.dataclass(**options)
+        decorate = partial(_with_slots, options) if waits else dataclasses.dataclass(**options)
         return decorate if cls is None else decorate(cls)

@@ -77,12 +77,12 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
 
 
 def _switched_off(off: Sequence[OfferedTool], name: str | None = None) -> str:
-    """Return a sentence on tools that act and are off, or on one; empty if there is none."""
+    """Return a sentence on the tools that the settings do not name, or on one; empty for none."""
     if name is not None:
         known = [tool.name for tool in off if tool.name == name.casefold()]
-        return f"{known[0]} acts and is off. {_SWITCHING}" if known else ""
+        return f"{known[0]} is off. {_SWITCHING}" if known else ""
     listed = ", ".join(f"{tool.name} ({_ACTS[tool.effect]})" for tool in off)
-    return f"Tools that act are off: {listed}. {_SWITCHING}" if off else ""
+    return f"Further tools are off: {listed}. {_SWITCHING}" if off else ""
 
 
 def _with_groups(names: Sequence[str]) -> tuple[str, ...]:

@@ -91,12 +91,12 @@ async def test_a_tool_that_is_switched_off_says_how_to_switch_it_on(name: str) -
     host = RecordingHost(off=(SomeTool("write_file", "write"), SomeTool("runs", "run")))
     assert await answer(host, f"/tools {name}") == (
         "error",
-        "write_file acts and is off. To switch one on, name it in the settings (tools.enabled) or "
+        "write_file is off. To switch one on, name it in the settings (tools.enabled) or "
         "with --tools.",
     )
     assert not host.current.tools
     listed = (await answer(host, "/tools"))[1]
-    assert "Tools that act are off: write_file (writes), runs (runs programs)." in listed
+    assert "Further tools are off: write_file (writes), runs (runs programs)." in listed
     assert (await answer(host, "/tools on"))[0] == "info"
     assert host.current.tools == ("clock", "shell")
 
