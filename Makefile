@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 # The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
-JOBS ?= 4
+JOBS ?= 6
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # A few files hold most of the slow ones: a process that is done takes tests over from the others.
 SHARED = -n $(JOBS) --dist worksteal
@@ -29,7 +29,7 @@ run: need-python  ## Install what is missing, fetch the starter model, open the 
 	@$(BOOTSTRAP) run
 	@$(BIN)/ollm $(ARGS)
 
-test: need-python  ## Install what the tests need and run them in four processes (ARGS="..." are passed on)
+test: need-python  ## Install what the tests need and run them in six processes (ARGS="..." are passed on)
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not slow and not structure" $(ARGS)
 

@@ -44,10 +44,13 @@ class ForegroundProgram:
         """
         with contextlib.suppress(termios.error):
             self._line = termios.tcgetattr(self.terminal)
-        self._popen = subprocess.Popen(self._command, env=dict(self._environ), process_group=0)
-        self._put_forward(self._popen.pid)
+        with _collected(signal.SIGINT, signal.SIGQUIT) as pressed:
+            self._popen = subprocess.Popen(self._command, env=dict(self._environ), process_group=0)
+            self._put_forward(self._popen.pid)
         # it may have used the terminal before it was allowed to
         self._signal(signal.SIGCONT)
+        for number in pressed:
+            self._signal(number)
 
     async def wait(self) -> int:
         """Wait until it ends; if it is suspended, this program is, too."""
@@ -137,6 +140,22 @@ def _kill(popen: "subprocess.Popen[bytes]") -> None:
             os.killpg(popen.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(KILL_AFTER_S)
+
+
+@contextlib.contextmanager
+def _collected(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
+    """Collect signals of keys that are meant for a program which does not have the terminal yet."""
+    pressed: list[signal.Signals] = []
+    # a handler, since a program would inherit a signal that is ignored
+    before = {
+        number: signal.signal(number, lambda received, _: pressed.append(signal.Signals(received)))
+        for number in numbers
+    }
+    try:
+        yield pressed
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
