@@ -1,11 +1,12 @@
 """The small emulator shows what a complete one shows."""
 
-import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.terminal.emulator import Emulator
+from tests.support.scrolling_screen import screen_and_stream
+from tests.support.styled_terminal import StyledTerminal
 
 pytestmark = pytest.mark.slow
 
@@ -14,32 +15,33 @@ PLACES = st.builds("\x1b[{};{}H".format, st.integers(1, ROWS), st.integers(1, CO
 EDITS = st.one_of(
     st.text("abc de", min_size=1, max_size=40),
     st.sampled_from(["\b", "\r\n", "\n", "\x1bM", "\x1bD", "\x1b[1;31m", "é"]),
-    st.builds("\x1b[{}{}".format, st.integers(0, 7), st.sampled_from("ABCDGXP@LM")),
+    st.builds("\x1b[{}{}".format, st.integers(0, 7), st.sampled_from("ABCDGXP@LMST")),
     st.builds("\x1b[{}{}".format, st.integers(0, 2), st.sampled_from("JK")),
     st.builds("\x1b7{}\x1b8x".format, PLACES),
+    st.builds(
+        "\x1b[2;4r\x1b[{};{}H{}\x1b[r".format,
+        st.integers(2, 4),
+        st.integers(1, COLUMNS),
+        st.sampled_from(["\n", "\x1bM", "\x1bD", "\x1b[S", "\x1b[2T", "\x1b[3L", "\x1b[M", "x"]),
+    ),
 )
 # Complete emulators differ in what a full line's last column means, so each edit begins elsewhere.
 SEQUENCES = st.builds("{}{}".format, PLACES, EDITS)
 
 
-class Complete(pyte.Screen):
-    """pyte leaves a line standing where the one that takes its place was never written to."""
-
-    def delete_lines(self, count: int | None = None) -> None:
-        for row in range(self.lines):
-            self.buffer[row]  # makes it
-        super().delete_lines(count)
-
-
 @given(st.lists(SEQUENCES, max_size=25), st.integers(1, 6))
 def test_it_shows_what_a_complete_emulator_shows(sequences: list[str], cut: int) -> None:
     text = "".join(sequences)
-    screen = Complete(COLUMNS, ROWS)
-    pyte.Stream(screen).feed(text)
+    screen, stream = screen_and_stream(COLUMNS, ROWS)
+    stream.feed(text)
     emulator, data = Emulator(COLUMNS, ROWS), text.encode()
+    styled = StyledTerminal(COLUMNS, ROWS)
     for at in range(0, len(data), cut):
         emulator.feed(data[at : at + cut])
+        styled.feed(data[at : at + cut])
     assert emulator.lines == screen.display
+    assert styled.lines == [line.rstrip() for line in screen.display]
+    assert styled.unknown == []
 
 
 def test_a_wide_character_takes_two_columns_and_wraps_whole() -> None:

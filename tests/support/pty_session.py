@@ -19,10 +19,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pyte
-
 from tests.support.forked import Forks, Running
 from tests.support.guarded.fair_clock import sleep
+from tests.support.scrolling_screen import screen_and_stream
 from tests.support.vt import Token, tokens, unfinished
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,8 +41,8 @@ class _Screens:
     """The normal and the alternate screen, and only sequences the emulator understands."""
 
     def __init__(self, columns: int, lines: int) -> None:
-        self._screens = [pyte.Screen(columns, lines) for _ in range(2)]
-        self._streams = [pyte.Stream(screen) for screen in self._screens]
+        pairs = [screen_and_stream(columns, lines) for _ in range(2)]
+        self._screens, self._streams = zip(*pairs, strict=True)
         self._active = 0
         self._rest = b""
 
@@ -108,6 +107,7 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
         self._changed = threading.Condition(threading.RLock())
         self._screens = _Screens(*size)
         self._raw = bytearray()
+        self._resizes = [(0, size)]
         self._status: int | None = None
         self._drained = False
         self._flows = threading.Event()
@@ -185,6 +185,7 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
     def resize(self, columns: int, lines: int) -> None:
         with self._changed:
             self._screens.resize(columns, lines)
+            self._resizes.append((len(self._raw), (columns, lines)))
         self._set_size(columns, lines)
 
     def _set_size(self, columns: int, lines: int) -> None:
@@ -216,6 +217,11 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
     def raw(self) -> bytes:
         with self._changed:
             return bytes(self._raw)
+
+    @property
+    def resizes(self) -> list[tuple[int, tuple[int, int]]]:
+        """After how many bytes the terminal took which size, as columns and rows."""
+        return list(self._resizes)
 
     def forget(self) -> None:
         """Drop what was printed so far; the screen stays. For sessions that go on for long."""
