@@ -295,7 +295,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden",
     ),
     "`make help` lists the targets.": (f"{DOCS}::test_make_targets_shown_exist",),
-    "`make test` runs the tests in four": (
+    "`make test` runs the tests in six": (
         f"{DOCS}::test_make_targets_shown_exist",
         f"{HERE}::test_make_run_does_what_the_readme_says",
     ),
@@ -368,7 +368,7 @@ def test_make_run_does_what_the_readme_says() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert re.search(r"^run:", makefile, re.MULTILINE)
     assert ".venv" in makefile
-    assert re.search(r"^JOBS \?= 4$", makefile, re.MULTILINE)
+    assert re.search(r"^JOBS \?= 6$", makefile, re.MULTILINE)
 
 
 def test_the_package_gives_the_commands_and_extras() -> None:
