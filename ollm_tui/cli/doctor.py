@@ -25,6 +25,8 @@ from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
+from ollm_tui.config.early import early_settings
+from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
@@ -161,7 +163,7 @@ def system_report(
             Folder(name=name, path=str(path), is_writable=_is_writable(path))
             for name, path in (("data", paths.data_dir), ("state", paths.state_dir))
         ),
-        terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
+        terminal=tuple(_terminal(mouse=_uses_mouse(loaded, paths))),
         chats=chats,
         plugins=plugins,
     )
@@ -172,6 +174,10 @@ def _is_writable(path: Path) -> bool:
         if is_there(place):
             return is_folder(place) and os.access(place, os.W_OK | os.X_OK)
     return False
+
+
+def _uses_mouse(loaded: LoadedConfig, paths: AppPaths) -> bool:
+    return early_settings(paths, os.environ, Flags(config_path=loaded.path)).mouse
 
 
 def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:

@@ -75,10 +75,15 @@ def _text(name: str, values: Mapping[str, object], environ: Mapping[str, str], d
 def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> bool:
     """Read a switch of `[ui]`; the environment wins."""
     table = values.get("ui")
-    usual = getattr(EarlySettings(), name)
+    usual = getattr(EarlySettings(), name) and not (name == "mouse" and _holds_escape(environ))
     in_file = table.get(name, usual) if isinstance(table, dict) else usual
     switch = environ.get(f"OLLM_UI__{name.upper()}") or in_file
     return switch.lower() not in _OFF if isinstance(switch, str) else switch is not False
+
+
+def _holds_escape(environ: Mapping[str, str]) -> bool:
+    """Whether this is GNU screen, where Esc waits for another key while the mouse is on."""
+    return "STY" in environ and "TMUX" not in environ
 
 
 def _bindings(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:

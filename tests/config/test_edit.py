@@ -101,6 +101,16 @@ def test_early_settings_know_the_switches_of_the_screen(paths: AppPaths) -> None
     assert early_settings(paths, {}).mouse
 
 
+def test_the_mouse_is_off_in_gnu_screen_unless_it_is_set(paths: AppPaths) -> None:
+    inside = {"STY": "1.pts-0.host", "TERM": "screen"}
+    assert not early_settings(paths, inside).mouse
+    assert early_settings(paths, inside | {"TMUX": "/tmp/tmux-0/default,1,0"}).mouse
+    assert early_settings(paths, inside | {"OLLM_UI__MOUSE": "1"}).mouse
+    paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+    paths.config_file.write_text("[ui]\nmouse = true\n", "utf-8")
+    assert early_settings(paths, inside).mouse
+
+
 def test_early_settings_import_neither_pydantic_nor_tomlkit() -> None:
     code = (
         "import sys, ollm_tui.config.early, ollm_tui.config.flags\n"

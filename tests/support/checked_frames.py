@@ -5,16 +5,19 @@
 It runs `ollm` with these arguments. Whenever something was written and nothing waits to be drawn,
 it draws the whole screen anew with Textual's own compositor and nothing kept from before, and
 writes that into its output, in a sequence that no terminal shows. `tests.support.same_picture`
-compares it with what a terminal shows that got all that was written before.
+compares it with what a terminal shows that got all that was written before. If the environment
+names a file, the newest picture is written there instead.
 """
 
 import asyncio
 import base64
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from textual._compositor import LayoutUpdate
@@ -24,9 +27,12 @@ from textual.screen import Screen
 from ollm_tui.cli import main
 from ollm_tui.tui.terminal.driver import TerminalDriver
 from ollm_tui.tui.transcript.transcript import Transcript
+from tests.support import noted_keys
 
 SIGN = b"\x1b]77770;"
 """How a picture begins."""
+FILE = "CHECKED_PICTURE"
+"""In the environment: the file for the newest picture."""
 LOOK_AGAIN_S = 0.004
 LIVE = frozenset({"StatusBar"})
 """The widgets that look at a clock when they are drawn."""
@@ -61,7 +67,11 @@ class Checks:
                 "live": live_rows(app),
             }
             packed = base64.b64encode(zlib.compress(json.dumps(told).encode(), 1))
-            _write(self._driver, (SIGN + packed + b"\x1b\\").decode())
+            if (file := os.environ.get(FILE)) is None:
+                _write(self._driver, (SIGN + packed + b"\x1b\\").decode())
+            else:
+                Path(file + ".new").write_bytes(packed)
+                Path(file + ".new").replace(file)
 
 
 def is_settled(app: App[Any]) -> bool:
@@ -135,4 +145,6 @@ def install() -> None:
 
 if __name__ == "__main__":
     install()
+    if notes := os.environ.get(noted_keys.VARIABLE):
+        noted_keys.install(Path(notes))
     sys.exit(main())

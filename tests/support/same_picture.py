@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.support.styled_terminal import Cell, StyledTerminal
 
@@ -35,13 +36,12 @@ class Comparison:
         return self
 
     def _compare(self, terminal: StyledTerminal, packed: str) -> None:
-        told = json.loads(zlib.decompress(base64.b64decode(packed)))
+        told = unpacked(packed)
         columns, rows = told["size"]
         if (columns, rows) != (terminal.columns, terminal.rows):
             return
         self.checked += 1
-        whole = StyledTerminal(columns, rows)
-        whole.feed(told["ansi"].encode())
+        whole = whole_screen(told)
         wrong = [
             f"frame {self.checked}, row {y}: {difference(shown, right)}"
             for y, (shown, right) in enumerate(zip(terminal.cells, whole.cells, strict=True))
@@ -52,6 +52,18 @@ class Comparison:
         if (terminal.top, terminal.bottom) != (0, rows - 1):
             wrong.append(f"frame {self.checked}: scrolls {terminal.top} to {terminal.bottom}")
         self.wrong += wrong
+
+
+def unpacked(packed: str | bytes) -> Any:
+    """What the program told of a picture."""
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def whole_screen(told: Any) -> StyledTerminal:
+    """Show the picture that the program told."""
+    terminal = StyledTerminal(*told["size"])
+    terminal.feed(told["ansi"].encode())
+    return terminal
 
 
 def difference(shown: Sequence[Cell], right: Sequence[Cell]) -> str:

@@ -27,7 +27,9 @@ OFF: Final[Mapping[int, frozenset[str]]] = {
     28: frozenset({"conceal"}),
     29: frozenset({"strike"}),
 }
-MODES: Final = frozenset({1, 7, 25, 1000, 1002, 1003, 1004, 1006, 1015, 1016, 1049, 2004, 2026})
+MODES: Final = frozenset(
+    {1, 3, 4, 7, 12, 25, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 1049, 2004, 2026}
+)
 MODES_LEFT_ALONE: Final = frozenset({1048, 2027, 2048})
 WITHOUT_EFFECT: Final = frozenset("tcnqu")
 """Reports, titles, and the protocol of the keyboard."""
@@ -238,7 +240,8 @@ class StyledTerminal:
         body = between[len(prefix) :]
         plain = body.rstrip(" !\"#$%&'()*+,-./")
         if plain != body:
-            return (prefix, body[len(plain) :], final) in {("?", "$", "p"), ("", " ", "q")}
+            known = {("?", "$", "p"), ("", " ", "q"), ("", "!", "p")}
+            return (prefix, body[len(plain) :], final) in known
         if prefix == "?" and final in "hl":
             return all(self._mode(int(mode), is_set=final == "h") for mode in plain.split(";"))
         if prefix:
@@ -311,7 +314,7 @@ class StyledTerminal:
                     for line in lines[min(kind, 2)]:
                         self.cells[line] = self._blank()
             case _:
-                return final in WITHOUT_EFFECT
+                return final in WITHOUT_EFFECT or (final, kind) == ("l", 4)
         return True
 
     # Lines
