@@ -125,6 +125,10 @@ class InlinePictures:
         self._ids = count(1)
         self._lock = Lock()
 
+    def __len__(self) -> int:
+        """How many pictures are kept."""
+        return len(self._kept)
+
     def has(self, picture_id: int) -> bool:
         """Whether a picture is still kept."""
         return picture_id in self._kept

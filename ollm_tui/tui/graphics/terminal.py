@@ -52,6 +52,11 @@ class TerminalPictures:
         return InlinePictures()
 
     @property
+    def draws_pixels(self) -> bool:
+        """Whether pictures are drawn as pixels, which do not move with the text of their cells."""
+        return "inline" in self.__dict__ and bool(self.inline)
+
+    @property
     def cell(self) -> CellSize:
         """The size of a cell in pixels, as far as it is known."""
         return self._measure() or self._cell or USUAL_CELL

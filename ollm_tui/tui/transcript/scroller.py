@@ -10,6 +10,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.transcript.block import exact_row
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.row_writer import RowWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class Scroller:
     _view: ScrollView
     _block_list: BlockList
     _queue: PaintQueue
+    _writer: RowWriter
     _anchor: Anchor | None = None
-    _is_placing: bool = False
     pinned: bool = False
     """Whether the user has scrolled away from the end."""
     unseen: bool = False
@@ -59,7 +60,7 @@ class Scroller:
     def _mark_unseen(self, unseen: bool) -> None:
         if unseen != self.unseen:
             self.unseen = unseen
-            self._view.refresh_lines(self.in_view[1] - 1)
+            self._writer.mark(self.in_view[1] - 1, self.in_view[1])
 
     @property
     def in_view(self) -> tuple[int, int]:
@@ -68,22 +69,21 @@ class Scroller:
         return top, top + self._view.size.height
 
     def show_change(self, first: int, end: int | None) -> None:
-        """Repaint the changed rows that are in view; `end` is None for all rows below."""
+        """Draw the changed rows that are in view; `end` is None for all rows below."""
         total = self._block_list.total
         if total != self._view.virtual_size.height:
             self._set_height(total)
-        self.place()
+        self._place()
         top, bottom = self.in_view
         if end is None:
             end = max(total, bottom)
-        low, high = max(first, top), min(end, bottom)
-        if low < high:
-            self._view.refresh_lines(low, high - low)
+        self._writer.mark(max(first, top), min(end, bottom))
         if self.pinned:
             if top >= self._view.max_scroll_y and not self.holds_row:
                 self._pin(False)
             elif end >= bottom and self._queue.is_growing:
                 self._mark_unseen(True)
+        self._writer.flush()
 
     def show_height(self) -> None:
         """Adopt the height of the blocks if it has changed."""
@@ -93,12 +93,9 @@ class Scroller:
 
     def _set_height(self, rows: int) -> None:
         # `virtual_size` would lay out the whole screen for every new row, but only the scrollbar
-        # depends on it: the widget's own size comes from its style.
-        size = Size(self._view.size.width, rows)
-        self._view.set_reactive(Widget.virtual_size, size)
-        was_placing, self._is_placing = self._is_placing, True
-        self._view._scroll_update(size)
-        self._is_placing = was_placing
+        # depends on it, which is drawn with the rows: the widget's own size comes from its style.
+        self._view.set_reactive(Widget.virtual_size, Size(self._view.size.width, rows))
+        self._scroll_rows(min(self._view.scroll_offset.y, self._view.max_scroll_y))
 
     # Keeping the place
 
@@ -122,6 +119,10 @@ class Scroller:
 
     def place(self) -> None:
         """Scroll to the end, or to what was at the top."""
+        self._place()
+        self._writer.flush()
+
+    def _place(self) -> None:
         if not self.pinned:
             self._scroll_rows(self._view.max_scroll_y)
         elif self._anchor is not None:
@@ -134,12 +135,19 @@ class Scroller:
             self._anchor = None
 
     def _scroll_rows(self, row: int) -> None:
-        if row == self._view.scroll_y:
-            return
-        self._is_placing = True
-        self._view.scroll_y = row
-        self._view.scroll_target_y = row
-        self._is_placing = False
+        before = self._view.scroll_offset.y
+        if row != before:
+            # Without the watchers, which would have Textual draw the whole view.
+            self._view.set_reactive(Widget.scroll_y, float(row))
+            self._view.set_reactive(Widget.scroll_target_y, float(row))
+            self._moved(before)
+
+    def _moved(self, before: int) -> None:
+        top, bottom = self.in_view
+        self._writer.mark_moved(top - before)
+        if self.unseen:
+            for last in (bottom - 1, before + bottom - top - 1):
+                self._writer.mark(last, last + 1)
 
     # Scrolling
 
@@ -148,13 +156,18 @@ class Scroller:
         self._anchor = None
         self._pin(False)
 
-    def scrolled(self, row: int) -> bool:
-        """Pin the view away from the end; False if the scroller moved the view itself."""
-        if self._is_placing:
-            return False
+    def scrolled(self, before: int) -> None:
+        """Pin the view after it was scrolled away from a row; at the end it follows again.
+
+        What is to be drawn is drawn with the next change that is shown, or `show_scrolled`.
+        """
+        self._moved(before)
         self._anchor = None
-        self._pin(row < self._view.max_scroll_y)
-        return True
+        self._pin(self.in_view[0] < self._view.max_scroll_y)
+
+    def show_scrolled(self) -> None:
+        """Draw what has come into view."""
+        self._writer.flush()
 
     def hold_row(self, index: int, offset: int) -> None:
         """Scroll a row of a block into view, with some rows around it.

@@ -25,6 +25,7 @@ from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.pictures import PictureDecoder
 from ollm_tui.tui.transcript.reading import Reading, ReadingMode
 from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
+from ollm_tui.tui.transcript.row_writer import RowWriter
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection, copied
 from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
@@ -85,7 +86,7 @@ class Transcript(ScrollView, can_focus=False):
         self.reading_mode = ReadingMode(reading or Reading(), self._update_canvas)
         self.block_list = blocks = BlockList()
         queue = PaintQueue(blocks)
-        self.scroller = Scroller(self, blocks, queue)
+        self.scroller = Scroller(self, blocks, queue, RowWriter(self))
         self.selection = RowSelection(self, blocks, queue)
         self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
         self.renderer = StripRenderer(self, blocks)
@@ -256,9 +257,10 @@ class Transcript(ScrollView, can_focus=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling away from the end pins the view; reaching the end lets it follow again."""
-        super().watch_scroll_y(old_value, new_value)
-        if self.scroller.scrolled(round(new_value)):
+        if round(old_value) != round(new_value):
+            self.scroller.scrolled(round(old_value))
             self.painting.scrolled()
+            self.scroller.show_scrolled()
 
     def on_click(self, event: events.Click) -> None:
         """Fold at a header, go to the end at the marker, select a word or line, ask for a link."""

@@ -1,0 +1,230 @@
+"""Rows of a view that have changed or moved, written straight to the terminal.
+
+Textual draws a widget by composing everything that shares its rows, which was two fifths of what an
+answer cost. Rows that nothing covers need none of that: their strips are finished. When the view
+scrolls, the terminal moves the rows that stay in view, and only the others are written.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rich.segment import Segment
+from textual.geometry import Region, Spacing
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+
+from ollm_tui.dataclass import dataclass, field
+from ollm_tui.tui.graphics import terminal_pictures
+
+_BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
+_NO_GUTTER: Final = Spacing()
+_NOTHING: Final = ""
+"""A cell that the terminal has made by moving rows; never equal to one that is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BarState:
+    """What the look of a scrollbar depends on, beside its style."""
+
+    total: int
+    window: int
+    top: int
+
+
+@dataclass(eq=False)
+class RowWriter:
+    """Draws rows of a view that were marked since the last `flush`."""
+
+    _view: ScrollView
+    _changed: list[tuple[int, int]] = field(default_factory=list)
+    _moved: int = 0
+    _bar_state: _BarState | None = None
+    _bar_style: object = None
+    _bar_drawn: dict[Segment, str] = field(default_factory=dict)
+    """What draws the kinds of cells of a scrollbar in that style: few, by eighths of a cell."""
+    _layers: object = None
+    _free_region: Region | None = None
+    """Where the view's rows are on the terminal, if nothing covers any of them."""
+
+    def mark(self, first: int, end: int) -> None:
+        """Draw rows with the next `flush`; they are counted from the beginning of the text."""
+        if first < end:
+            self._changed.append((first, end))
+
+    def mark_moved(self, rows: int) -> None:
+        """Take note that the view shows what is so many rows further down, or up if negative."""
+        self._moved += rows
+
+    def flush(self) -> None:
+        """Draw what was marked: at once, or with Textual's next frame if the view is covered."""
+        view = self._view
+        top, height = view.scroll_offset.y, view.size.height
+        changed = [(first - top, end - top) for first, end in self._changed]
+        moved, before = self._moved, self._bar_state
+        now = self._bar_state = _BarState(view.virtual_size.height, height, top)
+        self._changed, self._moved = [], 0
+        if not changed and not moved and now == before:
+            return
+        if now != before:
+            self._update_bar(now)
+        region = self._where()
+        if region is None:
+            self._leave_to_textual(changed, moved, is_bar_new=now != before)
+            return
+        if view._repaint_regions or before is None or before.window != height:
+            # Textual was to draw some of the rows, which may be others by now
+            view._exchange_repaint_regions()
+            changed, moved, before = [(0, height)], 0, None
+        # Textual keeps the strips that it has drawn
+        if moved:
+            view._styles_cache.clear()
+        else:
+            spans = (Region(0, first, region.width, end - first) for first, end in changed)
+            view._styles_cache.set_dirty(*spans)
+        self._write(region, changed, moved, before, now)
+
+    # Drawn by Textual
+
+    def _update_bar(self, state: _BarState) -> None:
+        bar = self._view.vertical_scrollbar
+        bar.set_reactive(ScrollBar.window_virtual_size, state.total)
+        bar.set_reactive(ScrollBar.window_size, state.window)
+        bar.set_reactive(ScrollBar.position, float(state.top))
+        # not `refresh`, which would have it drawn
+        bar._set_dirty()
+
+    def _leave_to_textual(
+        self, changed: list[tuple[int, int]], moved: int, *, is_bar_new: bool
+    ) -> None:
+        view = self._view
+        if is_bar_new:
+            view.vertical_scrollbar.refresh()
+        if moved:
+            view.refresh(view.size.region)
+            return
+        for first, end in changed:
+            low, high = max(first, 0), min(end, view.size.height)
+            if low < high:
+                view.refresh(Region(0, low, view.size.width, high - low))
+
+    # Drawn from here
+
+    def _where(self) -> Region | None:
+        """Return where the rows are on the terminal, or None if only Textual can draw them."""
+        view, app = self._view, self._view.app
+        if app.is_headless or app.is_inline or app._driver is None or app._batch_count:
+            return None
+        if app.screen is not view.screen or not app._running or view.styles.tint.a:
+            return None
+        if view.styles.gutter != _NO_GUTTER:
+            return None
+        layers = view.screen._compositor.layers_visible
+        if layers is not self._layers:
+            self._layers, self._free_region = layers, self._uncovered(layers)
+        region = self._free_region
+        return region if region is not None and region.height == view.size.height else None
+
+    def _uncovered(self, layers: list[list[tuple[Any, Region, Region]]]) -> Region | None:
+        region = self._view.scrollable_content_region
+        if region.y < 0 or region.bottom > len(layers):
+            return None
+        for y in region.line_range:
+            for widget, shown, _ in layers[y]:
+                if widget is self._view:
+                    if not shown.contains_region(region):
+                        return None
+                    break
+                if shown.overlaps(region):
+                    return None
+            else:
+                return None
+        return region
+
+    def _write(
+        self,
+        region: Region,
+        changed: list[tuple[int, int]],
+        moved: int,
+        before: _BarState | None,
+        now: _BarState,
+    ) -> None:
+        view, height, parts = self._view, region.height, list[str]()
+        bar = old_bar = self._bar_cells(now)
+        if before != now:
+            old_bar = [_NOTHING] * height if before is None else self._bar_cells(before)
+        if moved and self._can_move(region, moved):
+            parts.append(_move(region, moved))
+            blank = [_NOTHING] * abs(moved)
+            old_bar = old_bar[moved:] + blank if moved > 0 else blank + old_bar[:moved]
+            changed.append((height - moved, height) if moved > 0 else (0, -moved))
+        elif moved:
+            changed = [(0, height)]
+        rows = {y for first, end in changed for y in range(max(first, 0), min(end, height))}
+        strips = [view.render_line(y).adjust_cell_length(region.width) for y in rows]
+        lines = dict(zip(rows, self._rendered(strips), strict=True))
+        for y in range(height):
+            if line := lines.get(y):
+                parts.append(f"\x1b[{region.y + y + 1};{region.x + 1}H{line}")
+            if old_bar[y] != bar[y]:
+                place = "" if line else f"\x1b[{region.y + y + 1};{region.right + 1}H"
+                parts.append(place + bar[y])
+        if parts:
+            self._send(parts)
+
+    def _rendered(self, strips: Iterable[Strip]) -> list[str]:
+        """Return what draws each strip, in the colours that the app's filters leave."""
+        view = self._view
+        for line_filter in view.get_line_filters():
+            background = view.background_colors[1]
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return [strip.render(view.app.console) for strip in strips]
+
+    def _bar_cells(self, state: _BarState) -> list[str]:
+        """Return what draws each cell of the scrollbar, from the top."""
+        bar = self._view.vertical_scrollbar
+        if not self._view.scrollbar_size_vertical:
+            return [""] * state.window
+        look: Any = bar.render()
+        style = look.style, tuple(self._view.get_line_filters())
+        if style != self._bar_style:
+            self._bar_style, self._bar_drawn = style, {}
+        segments = ScrollBarRender.render_bar(
+            size=state.window,
+            virtual_size=state.total,
+            window_size=state.window if state.window < state.total else 0,
+            position=state.top,
+            back_color=look.style.bgcolor,
+            bar_color=look.style.color,
+        ).segments
+        drawn = self._bar_drawn
+        for cell in segments:
+            if cell not in drawn:
+                drawn[cell] = self._rendered([Strip([cell])])[0]
+        return [drawn[cell] for cell in segments]
+
+    def _can_move(self, region: Region, rows: int) -> bool:
+        """Whether the terminal can move the rows: only whole lines, and no pixels."""
+        view = self._view
+        pictures = terminal_pictures(view.app)
+        has_pixels = pictures is not None and pictures.draws_pixels
+        end = region.right + view.scrollbar_size_vertical
+        is_whole = region.x == 0 and end == view.app.size.width
+        return abs(rows) < region.height and is_whole and not has_pixels
+
+    def _send(self, parts: list[str]) -> None:
+        app = self._view.app
+        cursor = app.screen.outer_size.clamp_offset(app.cursor_position)
+        parts.append(f"\x1b[{cursor.y + 1};{cursor.x + 1}H")
+        if app._sync_available:
+            parts = [_BEGIN_FRAME, *parts, _END_FRAME]
+        if app._driver is not None:
+            app._driver.write("".join(parts))
+            app._driver.flush()
+
+
+def _move(region: Region, rows: int) -> str:
+    """Return what moves the lines of a region up by so many rows, or down if negative."""
+    act = f"{rows}M" if rows > 0 else f"{-rows}L"
+    top = region.y + 1
+    return f"\x1b[{top};{region.bottom}r\x1b[{top};1H\x1b[{act}\x1b[r"
