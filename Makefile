@@ -109,9 +109,9 @@ smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m scripts.smoke
 
-bench: need-python  ## All figures of docs/performance.md in about 17 minutes (ARGS="--help": choices)
+bench: need-python  ## All figures of docs/performance.md in about 26 minutes (ARGS="--help": choices)
 	@$(BOOTSTRAP) test
-	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=1; \
+	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=$$?; \
 	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; exit $$missed
 
 bench-peers: need-python  ## Fetch the programs that `make bench` compares with, where they install

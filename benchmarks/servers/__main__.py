@@ -27,7 +27,8 @@ from benchmarks.servers.asking import (
     key_header,
 )
 from benchmarks.terminal.backend.process import ROOT
-from benchmarks.terminal.figures import Figure, Measured
+from benchmarks.terminal.figures import Figure
+from benchmarks.terminal.measuring import Measured
 from benchmarks.terminal.report import figures_table
 from benchmarks.terminal.rows import Row, Rows
 

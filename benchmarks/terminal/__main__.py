@@ -1,4 +1,7 @@
-"""Run the suite and print its tables; exit status 1 when a limit is missed.
+"""Run the suite and print its tables.
+
+The exit status is 1 when a limit is missed, and 3 when something could not be judged, because the
+machine was not quiet or the rounds were too few.
 
 python -m benchmarks.terminal                    everything that `make bench` runs
 python -m benchmarks.terminal startup echo       some groups
@@ -6,7 +9,6 @@ python -m benchmarks.terminal --stream 20000@200 --rounds 3      other answers
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,11 +18,16 @@ from pathlib import Path
 from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
 from benchmarks.terminal.peers.chats import installed_peers
 from benchmarks.terminal.programs import MAKERS
-from benchmarks.terminal.report import all_reached, documents_table, figures_table, programs_table
+from benchmarks.terminal.quiet import BUSY, load
+from benchmarks.terminal.report import (
+    documents_table,
+    exit_status,
+    figures_table,
+    programs_table,
+    quiet_report,
+)
 from benchmarks.terminal.rows import Row, Rows, row_from
 from benchmarks.terminal.suite import Progress, Suite
-
-BUSY = 0.5
 
 
 def arguments(typed: Sequence[str] | None = None) -> argparse.Namespace:
@@ -82,19 +89,20 @@ def main() -> int:
     suite = Suite({**MAKERS, **others}, list(others))
     minutes = suite.seconds(groups) / 60
     print(f"peers: {', '.join(others) or 'none'}; about {minutes:.0f} minutes", flush=True)
-    if (load := os.getloadavg()[0]) > BUSY:
-        print(f"this machine is busy (load {load:.1f}): bare Textual skips frames then, so that")
-        print("ratios to it come out too high, and times in ms are the machine's", flush=True)
+    if (before := load()) > BUSY:
+        print(f"this machine is busy (load {before:.1f}), so nothing will be judged: bare Textual")
+        print("skips frames then, ratios to it come out too high, and times are the machine's")
     return tell(Rows(collect(suite, groups, read.rows)))
 
 
 def tell(rows: Rows) -> int:
     """Print the tables; return the exit status."""
-    for table in (figures_table(rows), programs_table(rows), documents_table(rows)):
+    tables = figures_table(rows), programs_table(rows), documents_table(rows), quiet_report(rows)
+    for table in tables:
         print(f"\n{table}" if table else "")
     for error in rows.errors():
         print(f"- {error}")
-    return 0 if all_reached(rows) else 1
+    return exit_status(rows)
 
 
 if __name__ == "__main__":

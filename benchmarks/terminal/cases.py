@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from benchmarks.terminal.answer import DOCUMENTS
+from benchmarks.terminal.commands import CODEX, LLM, PRINT, VERSION, Command
 from benchmarks.terminal.programs import BARE, CAT, OLLM
 from benchmarks.terminal.run import Run
 from benchmarks.terminal.scenarios.abort import Abort
 from benchmarks.terminal.scenarios.document import Document
-from benchmarks.terminal.scenarios.echo import Echo, HungEcho
+from benchmarks.terminal.scenarios.echo import Echo, HungEcho, IdleEcho
 from benchmarks.terminal.scenarios.measures import Values
 from benchmarks.terminal.scenarios.scroll import Scroll
 from benchmarks.terminal.scenarios.startup import CHATS, Opening, idle, startup
 from benchmarks.terminal.scenarios.stream import Stream
 
 FEW, SOME, MANY = 1, 3, 10
+JUDGED = 5
+"""Rounds of what is compared with the best of the others."""
 BOTH = (OLLM, BARE)
 
 
@@ -24,13 +27,15 @@ class Case:
     """One thing to measure, of several programs in turn."""
 
     name: str
-    scenario: Callable[[Run], Values]
+    scenario: Callable[[Run], Values] | Command
     rounds: int = SOME
     programs: Sequence[str] = BOTH
     once: Sequence[str] = ()
     """References that are measured in the first round only."""
+    rivals: Sequence[str] = ()
+    """Peers that take part in every round, where they are installed."""
     peers: bool = False
-    """Whether the peers are measured too, in the first round."""
+    """Whether the other peers are measured too, in the first round."""
     has_heart: bool = False
     """Whether the program runs with a heart in its event loop."""
     chat: int | None = None
@@ -45,7 +50,9 @@ def stream_name(tokens: int, rate: int) -> str:
     return f"stream {size}@{rate or 'unlimited'}"
 
 
-def stream_case(tokens: int, rate: int, rounds: int = SOME, *, peers: bool = False) -> Case:
+def stream_case(
+    tokens: int, rate: int, rounds: int = SOME, *, peers: bool = False, rivals: Sequence[str] = ()
+) -> Case:
     """Make the case of one answer."""
     return Case(
         name=stream_name(tokens, rate),
@@ -53,25 +60,29 @@ def stream_case(tokens: int, rate: int, rounds: int = SOME, *, peers: bool = Fal
         rounds=rounds,
         once=(CAT,) if peers else (),
         peers=peers,
+        rivals=rivals,
         seconds=4 + (tokens / rate if rate else tokens / 1500),
     )
 
 
 STARTUP = "start-up"
 ECHO = "echo@1000"
+IDLE_ECHO = "echo, idle"
 HUNG_ECHO = "echo, server hangs"
 ABORT = "abort"
 SCROLL = "scroll@200"
 IDLE = "idle"
+VERSIONS = "--version"
+PRINTING = "-p"
 STREAMS = (
     stream_case(1000, 50, FEW),
-    stream_case(1000, 200, peers=True),
-    stream_case(1000, 1000, 2),
+    stream_case(1000, 200, JUDGED, peers=True, rivals=[CODEX]),
+    stream_case(1000, 1000, JUDGED),
     stream_case(1000, 0, FEW),
     stream_case(5000, 200, FEW),
-    stream_case(5000, 1000, peers=True),
+    stream_case(5000, 1000, JUDGED, peers=True, rivals=[CODEX]),
     stream_case(5000, 0, 2),
-    stream_case(20_000, 1000, 2),
+    stream_case(20_000, 1000, JUDGED),
     stream_case(20_000, 0, FEW),
 )
 
@@ -89,20 +100,59 @@ def document_name(document: str, *, whole: bool) -> str:
 GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
     {
         "startup": (
-            Case(name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=2, once=(CAT,)),
+            Case(
+                name=STARTUP,
+                scenario=startup,
+                rounds=MANY,
+                rivals=[CODEX],
+                peers=True,
+                seconds=3,
+                once=(CAT,),
+            ),
+        ),
+        "commands": tuple(
+            Case(
+                name=name,
+                scenario=command,
+                rounds=JUDGED,
+                programs=(OLLM,),
+                rivals=[rival],
+                seconds=4,
+            )
+            for name, command, rival in ((VERSIONS, VERSION, CODEX), (PRINTING, PRINT, LLM))
         ),
         "stream": STREAMS,
         "echo": (
-            Case(name=ECHO, scenario=Echo(1000, 150), rounds=FEW, has_heart=True, seconds=40),
+            Case(
+                name=ECHO,
+                scenario=Echo(1000, 40),
+                rounds=JUDGED,
+                rivals=[CODEX],
+                peers=True,
+                has_heart=True,
+                seconds=14,
+            ),
+            Case(
+                name=IDLE_ECHO,
+                scenario=IdleEcho(40),
+                rounds=JUDGED,
+                rivals=[CODEX],
+                has_heart=True,
+                seconds=12,
+            ),
             Case(
                 name=HUNG_ECHO, scenario=HungEcho(200, 150), rounds=FEW, has_heart=True, seconds=30
             ),
-            Case(
-                name=ECHO, scenario=Echo(1000, 40), rounds=FEW, programs=(), peers=True, seconds=15
-            ),
         ),
         "abort": (
-            Case(name=ABORT, scenario=Abort(200, 200), rounds=FEW, programs=(OLLM,), seconds=180),
+            Case(
+                name=ABORT,
+                scenario=Abort(200, 40),
+                rounds=JUDGED,
+                programs=(OLLM,),
+                rivals=[CODEX],
+                seconds=36,
+            ),
         ),
         "scroll": (Case(name=SCROLL, scenario=Scroll(200, 12), rounds=FEW, seconds=27),),
         "open": tuple(
@@ -131,4 +181,4 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
         ),
     }
 )
-DEFAULT = ("startup", "stream", "echo", "abort", "scroll", "open", "idle", "documents")
+DEFAULT = ("startup", "commands", "stream", "echo", "abort", "scroll", "open", "idle", "documents")

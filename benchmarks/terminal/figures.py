@@ -1,6 +1,6 @@
 """The figures to reach, each out of the rows, with its limit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,26 +10,34 @@ from benchmarks.terminal.cases import (
     GROUPS,
     HUNG_ECHO,
     IDLE,
+    IDLE_ECHO,
+    JUDGED,
+    PRINTING,
     SCROLL,
     STARTUP,
     STREAMS,
+    VERSIONS,
     opening_name,
     stream_name,
 )
+from benchmarks.terminal.commands import BARE_BINARY, CODEX, LLM
+from benchmarks.terminal.measuring import (
+    Measure,
+    Measured,
+    against,
+    cpu_against_bare,
+    longest,
+    median_of,
+    own_ratio,
+    tail_of,
+    tail_over,
+    worst_of,
+)
 from benchmarks.terminal.programs import BARE, OLLM
-from benchmarks.terminal.rows import Rows, percentile
+from benchmarks.terminal.rows import Rows
 from benchmarks.terminal.scenarios.startup import EMPTY
 
-Verdict: TypeAlias = Literal["ok", "MISSED", "not measured", ""]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What the program gave, what the reference gave, and the figure that is held to the limit."""
-
-    figure: float
-    ours: str
-    theirs: str = ""
+Verdict: TypeAlias = Literal["ok", "MISSED", "not measured", "not judged", "not there", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,14 @@ class Figure:
     what: str
     cases: Sequence[str]
     """The cases it needs; it is left out when none of them was run."""
-    measure: Callable[[Rows], Measured | None]
+    measure: Measure
     limit: float | None = None
     """The most that is good; None where a figure only informs."""
     unit: str = "times"
+    rounds: int = 1
+    """In how many quiet rounds it has to be measured to be held to the limit."""
+    rival: str = ""
+    """The peer that it compares with, which may not be there."""
 
     def verdict(self, measured: Measured | None) -> Verdict:
         """Hold what was measured to the limit."""
@@ -52,125 +64,88 @@ class Figure:
             return ""
         return "ok" if measured.figure <= self.limit else "MISSED"
 
-
-def against_bare(
-    case: str, key: str, unit: str, digits: int = 2
-) -> Callable[[Rows], Measured | None]:
-    """Compare with bare Textual in the same rounds."""
-
-    def measure(rows: Rows) -> Measured | None:
-        ours, theirs = rows.by_round(OLLM, case, key), rows.by_round(BARE, case, key)
-        ratio = rows.ratio(ours, theirs)
-        if ratio is None:
-            return None
-        return Measured(
-            ratio,
-            f"{rows.median(OLLM, case, key):.{digits}f} {unit}",
-            f"bare Textual {rows.median(BARE, case, key):.{digits}f} {unit}",
-        )
-
-    return measure
-
-
-def cpu_against_bare(case: str) -> Callable[[Rows], Measured | None]:
-    """Compare processor time a token with bare Textual; who draws fewer frames has it easier."""
-
-    def value_text(rows: Rows, program: str) -> str:
-        used, frames = (rows.median(program, case, key) for key in ("cpu_ms_per_token", "frames"))
-        return f"{used:.3f} ms, {frames:.0f} frames"
-
-    def measure(rows: Rows) -> Measured | None:
-        ours, theirs = (rows.by_round(name, case, "cpu_ms_per_token") for name in (OLLM, BARE))
-        ratio = rows.ratio(ours, theirs)
-        if ratio is None:
-            return None
-        return Measured(ratio, value_text(rows, OLLM), f"bare Textual {value_text(rows, BARE)}")
-
-    return measure
-
-
-def own_ratio(case: str, other: str, key: str, unit: str) -> Callable[[Rows], Measured | None]:
-    """Compare the program with itself in another case."""
-
-    def measure(rows: Rows) -> Measured | None:
-        ratio = rows.ratio(rows.by_round(OLLM, case, key), rows.by_round(OLLM, other, key))
-        if ratio is None:
-            return None
-        ours, theirs = rows.median(OLLM, case, key), rows.median(OLLM, other, key)
-        return Measured(ratio, f"{ours:.2f} {unit}", f"{other}: {theirs:.2f} {unit}")
-
-    return measure
-
-
-def median_of(
-    case: str, key: str, unit: str, scale: float = 1.0
-) -> Callable[[Rows], Measured | None]:
-    """Take the median of the rounds, for a limit in its own unit."""
-
-    def measure(rows: Rows) -> Measured | None:
-        value = rows.median(OLLM, case, key)
-        if value is None:
-            return None
-        other = rows.median(BARE, case, key)
-        reference = "" if other is None else f"bare Textual {scale * other:.1f} {unit}"
-        return Measured(scale * value, f"{scale * value:.1f} {unit}", reference)
-
-    return measure
-
-
-def tail_of(case: str, key: str, share: float = 0.99) -> Callable[[Rows], Measured | None]:
-    """Take a percentile of all that was measured, in ms."""
-
-    def median_text(values: list[float]) -> str:
-        return f"p50 {percentile(values, 0.5):.0f} ms, p99 {percentile(values, 0.99):.0f} ms"
-
-    def measure(rows: Rows) -> Measured | None:
-        ours, theirs = rows.every(OLLM, case, key), rows.every(BARE, case, key)
-        figure = percentile(ours, share)
-        if figure is None:
-            return None
-        return Measured(
-            figure, median_text(ours), f"bare Textual {median_text(theirs)}" if theirs else ""
-        )
-
-    return measure
-
-
-def longest(case: str) -> Callable[[Rows], Measured | None]:
-    """Take the longest stall of the event loop, with the processor time that was used in it."""
-
-    def measure(rows: Rows) -> Measured | None:
-        stall = rows.largest(OLLM, case, "stall_ms")
-        if stall is None:
-            return None
-        used, other = rows.largest(OLLM, case, "stall_cpu_ms"), rows.largest(BARE, case, "stall_ms")
-        reference = "" if other is None else f"bare Textual {other:.0f} ms"
-        return Measured(stall, f"{stall:.0f} ms, of them {used:.0f} ms of work", reference)
-
-    return measure
+    def judged(self, rows: Rows) -> tuple[Measured | None, Verdict]:
+        """Measure in the quiet rounds and hold it to the limit; without enough of them in all."""
+        if self.rival and not rows.has(self.rival):
+            return None, "not there"
+        quiet = rows.quiet()
+        is_enough = min(quiet.rounds(case, OLLM) for case in self.cases) >= self.rounds
+        measured = self.measure(quiet if is_enough else rows)
+        verdict = self.verdict(measured)
+        if verdict in {"ok", "MISSED"} and not (is_enough and rows.began_quiet):
+            return measured, "not judged"
+        return measured, verdict
 
 
 def stream_figures() -> list[Figure]:
     """Return the figures of streamed answers: those with a limit, then what else was streamed."""
-    limits = {stream_name(1000, 200): 0.35, stream_name(5000, 1000): 0.50}
-    cpu = "cpu_ms_per_token"
+    one, five = stream_name(1000, 200), stream_name(5000, 1000)
+    long, short, unlimited = (
+        stream_name(20_000, 1000),
+        stream_name(1000, 1000),
+        stream_name(5000, 0),
+    )
+    cpu, judged, beside = "cpu_ms_per_token", {one, five}, (BARE, CODEX)
     figures = [
-        Figure(f"CPU per token, {case.name}", [case.name],
-               cpu_against_bare(case.name), limits.get(case.name))
+        Figure(f"CPU per token, {case.name}", [case.name], cpu_against_bare(case.name),
+               0.15 if case.name in judged else None, rounds=JUDGED if case.name in judged else 1)
         for case in STREAMS
     ]  # fmt: skip
-    long, short = stream_name(20_000, 1000), stream_name(1000, 1000)
-    five, unlimited = stream_name(5000, 1000), stream_name(5000, 0)
     return [
         *figures,
         Figure("growth: CPU per token of 20k over 1k", [long, short],
-               own_ratio(long, short, cpu, "ms"), 1.2),
+               own_ratio(long, short, cpu, "ms"), 1.2, rounds=JUDGED),
         Figure("lag of the last word, unlimited", [unlimited],
-               against_bare(unlimited, "lag_s", "s", 3), 0.3),
+               against(BARE, unlimited, "lag_s", "s", 3), 0.3),
+        Figure("lag of the last word at 200/s", [one],
+               median_of(one, "lag_s", "ms", 1000, beside), 12, "ms", JUDGED),
         Figure("lag of the last word at 1,000/s", [five],
-               median_of(five, "lag_s", "ms", 1000), 50, "ms"),
+               median_of(five, "lag_s", "ms", 1000, beside), 12, "ms", JUDGED),
+        Figure("first word whole on the screen at 200/s", [one],
+               median_of(one, "first_token_s", "ms", 1000, beside), 15, "ms", JUDGED),
+        Figure("bytes to the terminal a token at 200/s", [one],
+               against(CODEX, one, "bytes_per_token", "bytes", 0), 1.0, rounds=JUDGED, rival=CODEX),
         Figure("memory after 20k tokens", [long],
-               against_bare(long, "memory_mb", "MB", 0), 2.5),
+               against(BARE, long, "pss_mb", "MB", 0), 0.7, rounds=JUDGED),
+    ]  # fmt: skip
+
+
+def startup_figures() -> list[Figure]:
+    """Return the figures of the start, of the app and of commands."""
+    return [
+        Figure("start to a typed character", [STARTUP],
+               against(BARE, STARTUP, "usable_s", "s"), 0.7, rounds=JUDGED),
+        Figure("start to a typed character, against codex", [STARTUP],
+               against(CODEX, STARTUP, "usable_s", "s"), 1.0, rounds=JUDGED, rival=CODEX),
+        Figure("memory after start", [STARTUP],
+               against(BARE, STARTUP, "pss_mb", "MB", 0), 1.3, rounds=JUDGED),
+        Figure("`ollm --version`", [VERSIONS],
+               against(CODEX, VERSIONS, "whole_s", "ms", 0, 1000), 1.0, rounds=JUDGED, rival=CODEX),
+        Figure("`ollm --version`, against codex without its launcher", [VERSIONS],
+               against(CODEX, VERSIONS, "whole_s", "ms", 0, 1000, their_key=BARE_BINARY),
+               rival=CODEX),
+        Figure("`ollm -p` to the first byte", [PRINTING],
+               against(LLM, PRINTING, "first_byte_s", "s"), 0.5, rounds=JUDGED, rival=LLM),
+        Figure("`ollm -p`, CPU in all", [PRINTING],
+               against(LLM, PRINTING, "cpu_s", "s"), 0.5, rounds=JUDGED, rival=LLM),
+    ]  # fmt: skip
+
+
+def key_figures() -> list[Figure]:
+    """Return the figures of keys: their echo, Esc, scrolling."""
+    beside = (BARE, CODEX)
+    return [
+        Figure("key echo p99, idle", [IDLE_ECHO],
+               tail_of(IDLE_ECHO, "echo_ms", others=beside), 5, "ms", JUDGED),
+        Figure("key echo p99 at 1,000/s", [ECHO],
+               tail_of(ECHO, "echo_ms", others=beside), 10, "ms", JUDGED),
+        Figure("key echo p99, server hangs", [HUNG_ECHO], tail_of(HUNG_ECHO, "echo_ms"), 50, "ms"),
+        Figure("longest event-loop stall at 1,000/s", [ECHO], longest(ECHO), 100, "ms"),
+        Figure("Esc byte to disconnect, p50", [ABORT],
+               tail_of(ABORT, "abort_ms", 0.5, [CODEX]), 6, "ms", JUDGED),
+        Figure("Esc byte to disconnect, p99", [ABORT],
+               tail_of(ABORT, "abort_ms", 0.99, [CODEX]), 15, "ms", JUDGED),
+        Figure("scrolling at 200/s, p99", [SCROLL], tail_of(SCROLL, "scroll_ms"), 50, "ms"),
     ]  # fmt: skip
 
 
@@ -183,32 +158,6 @@ def opening_figures() -> list[Figure]:
         Figure("opening a chat of 5,000 messages, 20 MB", [huge],
                median_of(huge, "usable_s", "s"), 1.0, "s"),
     ]  # fmt: skip
-
-
-def worst_of(cases: Sequence[str], key: str, unit: str) -> Callable[[Rows], Measured | None]:
-    """Take the largest over several cases, and name the case."""
-
-    def measure(rows: Rows) -> Measured | None:
-        measured = [(value, case) for case in cases for value in rows.numbers(OLLM, case, key)]
-        if len({case for _, case in measured}) < len(cases):
-            return None
-        value, case = max(measured)
-        return Measured(value, f"{value:.3g} {unit}, {case}")
-
-    return measure
-
-
-def tail_over(cases: Sequence[str], key: str) -> Callable[[Rows], Measured | None]:
-    """Take the 99th percentile over several cases, in ms."""
-
-    def measure(rows: Rows) -> Measured | None:
-        values = [value for case in cases for value in rows.numbers(OLLM, case, key)]
-        figure = percentile(values, 0.99)
-        if figure is None:
-            return None
-        return Measured(figure, f"p50 {percentile(values, 0.5):.0f} ms, p99 {figure:.0f} ms")
-
-    return measure
 
 
 def document_figures() -> list[Figure]:
@@ -226,15 +175,10 @@ def document_figures() -> list[Figure]:
 
 
 FIGURES: Sequence[Figure] = (
-    Figure("start to usable prompt", [STARTUP], against_bare(STARTUP, "usable_s", "s"), 1.3),
+    *startup_figures(),
     *stream_figures(),
-    Figure("key echo p99 at 1,000/s", [ECHO], tail_of(ECHO, "echo_ms"), 50, "ms"),
-    Figure("key echo p99, server hangs", [HUNG_ECHO], tail_of(HUNG_ECHO, "echo_ms"), 50, "ms"),
-    Figure("longest event-loop stall at 1,000/s", [ECHO], longest(ECHO), 100, "ms"),
+    *key_figures(),
     *document_figures(),
-    Figure("Esc byte to disconnect, p99", [ABORT], tail_of(ABORT, "abort_ms"), 100, "ms"),
-    Figure("scrolling at 200/s, p99", [SCROLL], tail_of(SCROLL, "scroll_ms"), 50, "ms"),
     *opening_figures(),
-    Figure("memory after start", [STARTUP], against_bare(STARTUP, "memory_mb", "MB", 0), 2.0),
     Figure("idle CPU", [IDLE], median_of(IDLE, "cpu_percent", "%"), 1.0, "%"),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _RESIDENT = re.compile(rb"VmRSS:\s+(\d+)")
+_PROPORTIONAL = re.compile(rb"\bPss:\s+(\d+)")
 _PEAK = re.compile(rb"VmHWM:\s+(\d+)")
 
 
@@ -38,6 +39,13 @@ class ProcessTree:
             now += _number(_RESIDENT, status)
             peak += _number(_PEAK, status)
         return now / 1024, peak / 1024
+
+    def shared_once_mb(self) -> float:
+        """Return the memory of all where each has its part of what they share, in MB."""
+        kilobytes = 0
+        for pid in self.pids():
+            kilobytes += _number(_PROPORTIONAL, _read(Path(f"/proc/{pid}/smaps_rollup")))
+        return kilobytes / 1024
 
 
 def cpu_of(pid: int) -> float:

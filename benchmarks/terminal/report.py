@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.terminal.cases import ECHO, GROUPS, STARTUP, stream_name
-from benchmarks.terminal.figures import FIGURES, Figure, Measured
+from benchmarks.terminal.figures import FIGURES, Figure, Verdict
+from benchmarks.terminal.measuring import Measured
 from benchmarks.terminal.programs import OLLM
+from benchmarks.terminal.quiet import BUSY, OTHERS
 from benchmarks.terminal.rows import Rows, percentile
 
 HEAD = ("what", "ollm", "reference", "figure", "limit", "")
@@ -28,6 +30,8 @@ DOCUMENTS_HEAD = (
     "whole on the screen, s",
 )
 NOTHING = "-"
+REACHED, MISSED, NOT_JUDGED = 0, 1, 3
+"""Exit statuses; 2 is that of a wrong command line."""
 
 
 def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -45,23 +49,42 @@ def figures_run(rows: Rows, figures: Sequence[Figure] = FIGURES) -> list[Figure]
 def figures_table(rows: Rows, figures: Sequence[Figure] = FIGURES) -> str:
     """Write the figures that were run with their limits and verdicts."""
     return markdown(
-        HEAD, (_line(figure, figure.measure(rows)) for figure in figures_run(rows, figures))
+        HEAD, (_line(figure, *figure.judged(rows)) for figure in figures_run(rows, figures))
     )
 
 
-def all_reached(rows: Rows, figures: Sequence[Figure] = FIGURES) -> bool:
-    """Tell whether every figure that was run could be measured and is within its limit."""
-    verdicts = (figure.verdict(figure.measure(rows)) for figure in figures_run(rows, figures))
-    return all(verdict in {"ok", ""} for verdict in verdicts)
+def exit_status(rows: Rows, figures: Sequence[Figure] = FIGURES) -> int:
+    """Return whether what was run is within its limits, or could not be judged."""
+    verdicts = {figure.judged(rows)[1] for figure in figures_run(rows, figures)}
+    if verdicts & {"MISSED", "not measured"}:
+        return MISSED
+    return NOT_JUDGED if "not judged" in verdicts else REACHED
 
 
-def _line(figure: Figure, measured: Measured | None) -> Sequence[str]:
+def quiet_report(rows: Rows) -> str:
+    """Say why figures were not judged, if the machine was not quiet."""
+    lines = []
+    if not rows.began_quiet:
+        before = max(row.load or 0.0 for row in rows.all)
+        lines.append(f"Nothing is judged: the load was {before:.1f} before the run, over {BUSY}.")
+    if noisy := rows.noisy:
+        most = max(noisy, key=lambda row: row.others or 0.0)
+        lines.append(
+            f"Others used more than {OTHERS:.0%} of a processor in {len(noisy)} of {len(rows.all)}"
+            f" runs, up to {most.others:.0%} ({most.case}, round {most.round + 1}, {most.program})."
+            " Those rounds are left out where enough are left."
+        )
+    return "\n".join(lines)
+
+
+def _line(figure: Figure, measured: Measured | None, verdict: Verdict) -> Sequence[str]:
     limit = NOTHING if figure.limit is None else f"{figure.limit:g} {figure.unit}"
     if measured is None:
-        return (figure.what, NOTHING, NOTHING, NOTHING, limit, figure.verdict(None))
+        return (figure.what, NOTHING, NOTHING, NOTHING, limit, verdict)
     value = f"{measured.figure:.2f} {figure.unit}"
-    theirs = measured.theirs or NOTHING
-    return (figure.what, measured.ours, theirs, value, limit, figure.verdict(measured))
+    if measured.low is not None and measured.high is not None and measured.low < measured.high:
+        value += f" ({measured.low:.2f} to {measured.high:.2f})"
+    return (figure.what, measured.ours, measured.theirs or NOTHING, value, limit, verdict)
 
 
 def programs_table(rows: Rows) -> str:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from benchmarks.terminal.backend.process import Backend
 from benchmarks.terminal.cases import Case
+from benchmarks.terminal.commands import Command
+from benchmarks.terminal.process_tree import cpu_of
 from benchmarks.terminal.programs import OLLM, Maker, ollm_last_chat
+from benchmarks.terminal.quiet import Others, load
 from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.seeds import Seeds
@@ -28,12 +31,14 @@ class Suite:
     def __init__(self, makers: Mapping[str, Maker], peers: Sequence[str] = ()) -> None:
         self._makers = makers
         self._peers = peers
+        self._load = load()
 
     def programs(self, case: Case, round_: int) -> list[str]:
         """Return who takes part in a round of a case."""
-        own = [name for name in case.programs if round_ < case.rounds]
-        first = [*case.once, *(self._peers if case.peers else ())]
-        return [*own, *(first if round_ == 0 else ())]
+        rivals = [name for name in case.rivals if name in self._peers]
+        others = [name for name in self._peers if case.peers and name not in rivals]
+        always = [*case.programs, *rivals] if round_ < case.rounds else []
+        return [*always, *([*case.once, *others] if round_ == 0 else ())]
 
     def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
         """Estimate how long the groups take."""
@@ -74,17 +79,34 @@ class Suite:
                 run.start()
 
     def _row(self, case: Case, name: str, at: int, seeds: Seeds) -> Row:
+        if isinstance(case.scenario, Command):
+            return self._command(case, case.scenario, name, at)
         maker, home = self._makers[name], None
         if case.chat is not None:
             home = seeds.home(case.chat)
             maker = ollm_last_chat if name == OLLM else maker
         has_heart = case.has_heart and name not in self._peers
         with Backend() as backend:
+            others = Others(lambda: time.process_time() + cpu_of(backend.pid))
             try:
                 with Run(maker, backend, seed=home, has_heart=has_heart) as run:
-                    return Row(name, case.name, at, case.scenario(run))
+                    values = case.scenario(run)
+                    share = others.share(run.session.tree.cpu_s())
+                    return Row(name, case.name, at, values, others=share, load=self._load)
             except (Failed, OSError) as error:
-                return Row(name, case.name, at, error=str(error) or type(error).__name__)
+                return self._failed(case, name, at, error)
+
+    def _command(self, case: Case, command: Command, name: str, at: int) -> Row:
+        with Backend() as backend:
+            others = Others(lambda: sum(os.times()[:4]) + cpu_of(backend.pid))
+            try:
+                values = command(name, backend)
+            except (Failed, OSError) as error:
+                return self._failed(case, name, at, error)
+            return Row(name, case.name, at, values, others=others.share(), load=self._load)
+
+    def _failed(self, case: Case, name: str, at: int, error: Exception) -> Row:
+        return Row(name, case.name, at, error=str(error) or type(error).__name__, load=self._load)
 
 
 class Progress:

@@ -10,8 +10,9 @@ import sys
 
 from benchmarks.terminal.answer import pieces
 from benchmarks.terminal.backend.process import ROOT
-from benchmarks.terminal.figures import Figure, Measured
-from benchmarks.terminal.report import all_reached, figures_table
+from benchmarks.terminal.figures import Figure
+from benchmarks.terminal.measuring import Measured
+from benchmarks.terminal.report import exit_status, figures_table
 from benchmarks.terminal.rows import Row, Rows
 from benchmarks.wire.blast import blasting
 from benchmarks.wire.clients import (
@@ -68,7 +69,7 @@ def main() -> int:
     ]
     measured = Rows(rows)
     print("", figures_table(measured, figures), sep="\n")
-    return 0 if all_reached(measured, figures) else 1
+    return exit_status(measured, figures)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
 """How rows become figures, and figures verdicts."""
 
 import json
+import os
 
 import pytest
 
 from benchmarks.terminal.__main__ import arguments, chosen, tell
 from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, document_name
-from benchmarks.terminal.figures import (
-    FIGURES,
-    Figure,
+from benchmarks.terminal.commands import CODEX
+from benchmarks.terminal.figures import FIGURES, Figure
+from benchmarks.terminal.measuring import (
     Measured,
-    against_bare,
+    against,
     longest,
     median_of,
     own_ratio,
@@ -19,12 +20,17 @@ from benchmarks.terminal.figures import (
     worst_of,
 )
 from benchmarks.terminal.programs import BARE, OLLM
+from benchmarks.terminal.quiet import machine_s
 from benchmarks.terminal.report import (
-    all_reached,
+    MISSED,
+    NOT_JUDGED,
+    REACHED,
     documents_table,
+    exit_status,
     figures_run,
     figures_table,
     programs_table,
+    quiet_report,
 )
 from benchmarks.terminal.rows import Row, Rows, percentile, row_from
 from benchmarks.terminal.suite import Suite
@@ -39,10 +45,12 @@ def started(program: str, *seconds: float) -> list[Row]:
 def test_a_ratio_is_taken_within_each_round() -> None:
     # The machine was four times as slow in the second round: both programs were.
     rows = Rows([*started(OLLM, 0.2, 0.8, 0.3), *started(BARE, 0.2, 0.8, 0.2)])
-    measured = against_bare(STARTUP, "usable_s", "s")(rows)
+    measured = against(BARE, STARTUP, "usable_s", "s")(rows)
     assert measured is not None
     assert measured.figure == pytest.approx(1.0)
-    assert measured.theirs == "bare Textual 0.20 s"
+    assert measured.theirs == "bare Textual 0.20 s (0.20 to 0.80)"
+    assert measured.low == pytest.approx(1.0)
+    assert measured.high == pytest.approx(1.5)
 
 
 def test_a_round_that_failed_counts_for_neither() -> None:
@@ -53,7 +61,7 @@ def test_a_round_that_failed_counts_for_neither() -> None:
             Row(BARE, STARTUP, 1, {"usable_s": 0.1}),
         ]
     )
-    measured = against_bare(STARTUP, "usable_s", "s")(rows)
+    measured = against(BARE, STARTUP, "usable_s", "s")(rows)
     assert measured is not None
     assert measured.figure == pytest.approx(4.0)
     assert rows.errors() == [f"{BARE}, {STARTUP}: never saw it"]
@@ -61,9 +69,9 @@ def test_a_round_that_failed_counts_for_neither() -> None:
 
 def test_without_the_reference_nothing_is_measured_and_nothing_passes() -> None:
     rows = Rows(started(OLLM, 0.2))
-    figure = Figure("start", [STARTUP], against_bare(STARTUP, "usable_s", "s"), 1.3)
+    figure = Figure("start", [STARTUP], against(BARE, STARTUP, "usable_s", "s"), 1.3)
     assert figure.verdict(figure.measure(rows)) == "not measured"
-    assert not all_reached(rows, [figure])
+    assert exit_status(rows, [figure]) == MISSED
 
 
 def test_a_percentile_is_of_all_rounds_together() -> None:
@@ -103,7 +111,7 @@ def test_a_limit_is_the_most_that_is_good(value: float, limit: float | None, ver
     rows = Rows(started(OLLM, value))
     figure = Figure("what", [STARTUP], lambda _: Measured(value, "ours"), limit)
     assert figure.verdict(figure.measure(rows)) == verdict
-    assert all_reached(rows, [figure]) is (verdict != "MISSED")
+    assert exit_status(rows, [figure]) == (MISSED if verdict == "MISSED" else REACHED)
     line = figures_table(rows, [figure]).splitlines()[-1]
     assert f"{value:.2f} times" in line
     assert line.split(" | ")[-1].rstrip(" |") == verdict
@@ -112,7 +120,11 @@ def test_a_limit_is_the_most_that_is_good(value: float, limit: float | None, ver
 def test_only_figures_whose_cases_were_run_are_reported() -> None:
     rows = Rows(started(OLLM, 0.2) + started(BARE, 0.2))
     reported = [figure.what for figure in figures_run(rows)]
-    assert reported == ["start to usable prompt", "memory after start"]
+    assert reported == [
+        "start to a typed character",
+        "start to a typed character, against codex",
+        "memory after start",
+    ]
     assert "| ollm | 0.20 |" in programs_table(rows)
     assert programs_table(Rows([Row(OLLM, "idle", 0, {})])) == ""
 
@@ -149,6 +161,8 @@ def test_a_row_is_a_line_of_json() -> None:
         "round": 2,
         "values": {"usable_s": 0.5, "echo_ms": [1.0]},
         "error": "",
+        "others": None,
+        "load": None,
     }
 
 
@@ -176,5 +190,72 @@ def test_peers_take_part_in_one_round_of_what_compares_them() -> None:
     [startup], [idle] = GROUPS["startup"], GROUPS["idle"]
     assert "a peer" in suite.programs(startup, 0)
     assert suite.programs(startup, 1) == [OLLM, BARE]
+    assert Suite({}, [CODEX, "a peer"]).programs(startup, 1) == [OLLM, BARE, CODEX]
+    assert suite.programs(startup, startup.rounds) == []
     assert "a peer" not in suite.programs(idle, 0)
     assert suite.seconds([[startup]]) > Suite({}).seconds([[startup]])
+
+
+def rounds(figure: float, *others: float | None, load: float | None = 0.1) -> list[Row]:
+    """Make a row of the program for each share that others used meanwhile."""
+    return [
+        Row(OLLM, STARTUP, at, {"usable_s": figure}, others=share, load=load)
+        for at, share in enumerate(others)
+    ]
+
+
+FIVE = Figure("start", [STARTUP], median_of(STARTUP, "usable_s", "s"), 1.0, "s", 5)
+QUIET = [0.02] * 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "status"),
+    [
+        (rounds(0.5, *QUIET), "ok", REACHED),
+        (rounds(1.5, *QUIET), "MISSED", MISSED),
+        (rounds(0.5, *[None] * 5), "ok", REACHED),
+        (rounds(1.5, *QUIET[:4]), "not judged", NOT_JUDGED),
+        (rounds(1.5, *QUIET[:4], 0.4), "not judged", NOT_JUDGED),
+        (rounds(0.5, *QUIET, 0.4), "ok", REACHED),
+        (rounds(1.5, *QUIET, load=3.0), "not judged", NOT_JUDGED),
+    ],
+)
+def test_a_figure_is_judged_by_five_rounds_of_a_quiet_machine(
+    rows: list[Row], verdict: str, status: int
+) -> None:
+    measured, judged = FIVE.judged(Rows(rows))
+    assert measured is not None  # and is told all the same
+    assert judged == verdict
+    assert exit_status(Rows(rows), [FIVE]) == status
+
+
+def test_a_noisy_round_counts_for_no_program() -> None:
+    mine = rounds(0.2, 0.0, 0.0)
+    theirs = [Row(BARE, STARTUP, at, {"usable_s": 0.1}, others=at * 0.3) for at in range(2)]
+    left = Rows([*mine, *theirs]).quiet()
+    assert {(row.program, row.round) for row in left.all} == {(OLLM, 0), (BARE, 0)}
+
+
+def test_it_is_told_why_nothing_is_judged() -> None:
+    assert quiet_report(Rows(rounds(0.5, *QUIET))) == ""
+    assert "the load was 3.0 before the run" in quiet_report(Rows(rounds(0.5, *QUIET, load=3.0)))
+    assert "in 1 of 2 runs, up to 40%" in quiet_report(Rows(rounds(0.5, 0.4, 0.0)))
+
+
+def test_a_peer_that_is_not_installed_fails_no_figure() -> None:
+    ratio = against(CODEX, STARTUP, "usable_s", "s")
+    figure = Figure("start", [STARTUP], ratio, 1.0, rival=CODEX)
+    alone = Rows(rounds(0.5, *QUIET))
+    assert figure.judged(alone) == (None, "not there")
+    assert exit_status(alone, [figure]) == REACHED
+    failed = Rows([*rounds(0.5, *QUIET), Row(CODEX, STARTUP, 0, error="it ended")])
+    assert figure.judged(failed) == (None, "not measured")
+    assert exit_status(failed, [figure]) == MISSED
+
+
+def test_the_machine_is_counted_without_its_idle_time() -> None:
+    text = "cpu  300 10 90 9999 500 5 5 10 40 0\ncpu0 1 1 1 1\n"
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert machine_s(text) == pytest.approx(420 / ticks)
+    assert machine_s("cpu  0 0 0 0 0 0 0 0 0 0\n") is None
+    assert machine_s("") is None

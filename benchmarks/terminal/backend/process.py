@@ -36,6 +36,11 @@ class Backend:
         self._process.kill()
         self._process.communicate()
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def freeze(self) -> None:
         """Let the server hang with all its connections open, until it is ended."""
         self._process.send_signal(signal.SIGSTOP)

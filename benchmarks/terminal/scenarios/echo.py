@@ -39,6 +39,19 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleEcho:
+    """So many keys while nothing else goes on."""
+
+    keys: int
+
+    def __call__(self, run: Run) -> Values:
+        run.start()
+        run.warm_up()
+        run.rest()
+        return {"echo_ms": echo_times(run, self.keys)}
+
+
+@dataclass(frozen=True, slots=True)
 class HungEcho:
     """So many keys while the server hangs in the middle of an answer."""
 

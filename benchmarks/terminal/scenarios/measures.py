@@ -10,9 +10,13 @@ Values: TypeAlias = dict[str, float | list[float]]
 
 
 def memory(run: Run) -> Values:
-    """Return the resident memory of the program and all it started, in MB."""
-    resident, peak = run.session.tree.memory_mb()
-    return {"memory_mb": resident, "peak_mb": peak}
+    """Return the memory of the program and all it started, in MB.
+
+    What several processes share counts in each of them as resident, and once in all as `pss_mb`.
+    """
+    tree = run.session.tree
+    resident, peak = tree.memory_mb()
+    return {"memory_mb": resident, "peak_mb": peak, "pss_mb": tree.shared_once_mb()}
 
 
 def under_load(run: Run, rate: int, seconds: float, warm_s: float = 2.0) -> int:
