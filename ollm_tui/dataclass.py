@@ -7,7 +7,8 @@ standard library's, which also makes the methods. See docs/adr/0014-dataclasses.
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING
 from dataclasses import field as field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, get_origin
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 
 _DECLARATION: Final = "__dataclass_declaration__"
+
+
+class _NotGiven:
+    """Stands for an argument in whose place something is made for each instance."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_NOT_GIVEN: Final = _NotGiven()
 
 
 class _Declaration:
@@ -43,7 +54,7 @@ class _StandIn:
     def __get__(self, instance: object, owner: type) -> Any:
         home = next(one for one in owner.__mro__ if self._name in vars(one))
         if vars(home)[self._name] is self:  # else another thread has made it by now
-            _make_methods(home)
+            _make(home, self._name)
         value = vars(home)[self._name]
         return value.__get__(instance, owner) if hasattr(value, "__get__") else value
 
@@ -62,7 +73,9 @@ def _with_slots(options: Mapping[str, bool], cls: type) -> type:
     """Return the class with slots, as the standard library does, and without the methods."""
     names = vars(cls)
     annotations = dict(names.get("__annotations__", {}))
-    fields = [name for name, kind in annotations.items() if _is_field(kind)]
+    if any(map(_is_for_the_constructor, annotations.values())):
+        return dataclasses.dataclass(**options)(cls)
+    fields = [name for name, kind in annotations.items() if not _is_class_variable(kind)]
     inherited = {slot for base in cls.__mro__[1:-1] for slot in vars(base).get("__slots__", ())}
     left_out = {"__dict__", "__weakref__", *annotations} - {
         name for name, kind in annotations.items() if _is_class_variable(kind)
@@ -93,12 +106,8 @@ def _names_to_make(body: Mapping[str, Any], options: Mapping[str, bool]) -> Iter
             yield name
 
 
-def _is_field(kind: object) -> bool:
-    is_for_init = isinstance(kind, dataclasses.InitVar) or kind in {
-        dataclasses.InitVar,
-        dataclasses.KW_ONLY,
-    }
-    return not is_for_init and not _is_class_variable(kind)
+def _is_for_the_constructor(kind: object) -> bool:
+    return isinstance(kind, dataclasses.InitVar) or kind in (dataclasses.InitVar, dataclasses.KW_ONLY)
 
 
 def _is_class_variable(kind: object) -> bool:
@@ -107,12 +116,42 @@ def _is_class_variable(kind: object) -> bool:
     return kind is ClassVar or get_origin(kind) is ClassVar
 
 
-def _make_methods(cls: type) -> None:
-    """Have the standard library make a class with the same fields, and take its methods.
+def _make(cls: type, name: str) -> None:
+    """Make an attribute of a class, and set it.
 
-    Two threads may do so at once: what they make is the same.
+    All but the constructor come from the standard library, which makes a class with the same
+    fields. Two threads may do so at once: what they make is the same.
     """
+    if name == "__init__":
+        setattr(cls, name, _constructor(cls))
+    elif name in _OF_FIELDS:
+        fields = _fields_made(cls)
+        wrong = _follows_default(dataclasses.fields(fields))
+        _take(cls, _same_fields(cls, **_declared(cls).options) if wrong else fields, _OF_FIELDS)
+    elif name in _ONLY:
+        _take(cls, _same_fields(cls, **{**_NOTHING, _ONLY[name]: True}), (name,))
+    else:
+        _take(cls, _same_fields(cls, **_declared(cls).options), (name,))
+
+
+_OF_FIELDS: Final = ("__dataclass_fields__", "__match_args__")
+_NOTHING: Final[Mapping[str, bool]] = {"init": False, "repr": False, "eq": False}
+_ONLY: Final[Mapping[str, str]] = {"__repr__": "repr", "__eq__": "eq", "__hash__": "unsafe_hash"}
+"""Methods, and the options that have the standard library make them and nothing else."""
+
+
+def _declared(cls: type) -> _Declaration:
     declared: _Declaration = vars(cls)[_DECLARATION]
+    return declared
+
+
+def _fields_made(cls: type) -> Any:
+    """Return a class with the fields of another, and without methods, which take longest."""
+    return _same_fields(cls, **_NOTHING, kw_only=_declared(cls).options.get("kw_only", False))
+
+
+def _same_fields(cls: type, **options: bool) -> Any:
+    declared = _declared(cls)
     bases: list[Any] = [one for one in cls.__mro__[1:] if "__dataclass_fields__" in vars(one)]
     inherited = {f.name: f for base in reversed(bases) for f in dataclasses.fields(base)}
     own = vars(cls)
@@ -128,11 +167,71 @@ def _make_methods(cls: type) -> None:
     }
     if hasattr(cls, "__post_init__"):
         body["__post_init__"] = cls.__post_init__
-    same_fields: Any = type(cls.__name__, (), body)
-    made: type = dataclasses.dataclass(**declared.options)(same_fields)
-    for name in _STAND_INS:
-        if _is_stand_in(own.get(name)):
+    same: Any = type(cls.__name__, (), body)
+    return dataclasses.dataclass(**options)(same)
+
+
+def _take(cls: type, made: type, names: Iterable[str]) -> None:
+    for name in names:
+        if _is_stand_in(vars(cls).get(name)):
             setattr(cls, name, vars(made)[name])
+
+
+def _constructor(cls: Any) -> Callable[..., None]:
+    """Return what the standard library would make, from one text instead of six."""
+    fields = dataclasses.fields(cls)
+    by_place = [one for one in fields if one.init and not one.kw_only]
+    by_name = [one for one in fields if one.init and one.kw_only]
+    me = "self" if all(one.name != "self" for one in fields) else "_self"
+    parameters = [me, *map(_parameter, by_place), *(["*"] if by_name else [])]
+    parameters += map(_parameter, by_name)
+    assign = "_set({}, {!r}, {})" if _declared(cls).options.get("frozen") else "{}.{} = {}"
+    lines = [
+        assign.format(me, one.name, value)
+        for one in fields
+        if (value := _value(one)) is not None
+    ]
+    lines += [f"{me}.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    used: dict[str, Any] = {"_set": object.__setattr__, "_not_given": _NOT_GIVEN}
+    for one in fields:
+        if one.default is not MISSING:
+            used[f"_default_{one.name}"] = one.default
+        elif one.default_factory is not MISSING:
+            used[f"_make_{one.name}"] = one.default_factory
+    text = "\n  ".join([f" def __init__({', '.join(parameters)}):", *(lines or ["pass"])])
+    names: dict[str, Any] = {}
+    module = sys.modules.get(cls.__module__)
+    around = {} if module is None else vars(module)
+    exec(f"def make({', '.join(used)}):\n{text}\n return __init__", around, names)
+    made: Any = names["make"](**used)
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {one.name: one.type for one in (*by_place, *by_name)} | {"return": None}
+    return made  # type: ignore[no-any-return]
+
+
+def _parameter(one: "dataclasses.Field[Any]") -> str:
+    if one.default is not MISSING:
+        return f"{one.name}=_default_{one.name}"
+    return one.name if one.default_factory is MISSING else f"{one.name}=_not_given"
+
+
+def _value(one: "dataclasses.Field[Any]") -> str | None:
+    """Return what a field is set to; None if it is not set."""
+    if one.default_factory is not MISSING:
+        made = f"_make_{one.name}()"
+        return f"{made} if {one.name} is _not_given else {one.name}" if one.init else made
+    if one.init:
+        return one.name
+    return None if one.default is MISSING else f"_default_{one.name}"
+
+
+def _follows_default(fields: Iterable["dataclasses.Field[Any]"]) -> bool:
+    """Tell whether a field without a default follows one with a default, which is an error."""
+    by_place = [one for one in fields if one.init and not one.kw_only]
+    has_default = [
+        one.default is not MISSING or one.default_factory is not MISSING for one in by_place
+    ]
+    return has_default != sorted(has_default)
 
 
 def _is_stand_in(value: object) -> bool:

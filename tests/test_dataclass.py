@@ -3,6 +3,7 @@
 import ast
 import copy
 import dataclasses
+import inspect
 import pickle
 import threading
 from collections.abc import Callable
@@ -115,7 +116,8 @@ def of_class(cls: Any, options: dict[str, bool]) -> list[Any]:
     calls: list[tuple[tuple[int, ...], dict[str, str]]] = [((), {}), ((1,), {}), ((1, 2), {})]
     made = [outcome(partial(cls, *args, **more)) for args, more in [*calls, ((), by_name)]]
     instances = [of_instance(one, options) if isinstance(one, cls) else one for one in made]
-    return [described, cls.__match_args__, cls.__slots__, cls.__hash__ is None, instances]
+    signature = str(inspect.signature(cls))
+    return [described, signature, cls.__match_args__, cls.__slots__, cls.__hash__ is None, instances]
 
 
 def of_instance(one: Any, options: dict[str, bool]) -> list[Any]:
