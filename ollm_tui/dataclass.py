@@ -107,7 +107,9 @@ def _names_to_make(body: Mapping[str, Any], options: Mapping[str, bool]) -> Iter
 
 
 def _is_for_the_constructor(kind: object) -> bool:
-    return isinstance(kind, dataclasses.InitVar) or kind in (dataclasses.InitVar, dataclasses.KW_ONLY)
+    if isinstance(kind, dataclasses.InitVar):
+        return True
+    return kind is dataclasses.InitVar or kind is dataclasses.KW_ONLY
 
 
 def _is_class_variable(kind: object) -> bool:
@@ -187,9 +189,7 @@ def _constructor(cls: Any) -> Callable[..., None]:
     parameters += map(_parameter, by_name)
     assign = "_set({}, {!r}, {})" if _declared(cls).options.get("frozen") else "{}.{} = {}"
     lines = [
-        assign.format(me, one.name, value)
-        for one in fields
-        if (value := _value(one)) is not None
+        assign.format(me, one.name, value) for one in fields if (value := _value(one)) is not None
     ]
     lines += [f"{me}.__post_init__()"] if hasattr(cls, "__post_init__") else []
     used: dict[str, Any] = {"_set": object.__setattr__, "_not_given": _NOT_GIVEN}

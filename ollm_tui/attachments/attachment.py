@@ -23,6 +23,7 @@ from ollm_tui.config.regular_file import TooLongError, read_bounded, real_path
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.images import ImageHeader, image_data, read_image_header
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import ImageContent, MediaContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -49,13 +50,13 @@ SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
 _OTHER_PICTURES: Final = (
-    (re.compile(rb"II\*\x00|MM\x00\*"), "TIFF"),
-    (re.compile(rb".{4}ftyp(?:hei[cfmsx]|hev[cmx]|mif1|msf1)", re.DOTALL), "HEIC"),
-    (re.compile(rb".{4}ftypavi[fs]", re.DOTALL), "AVIF"),
-    (re.compile(rb"\xff\x0a|\x00\x00\x00\x0cJXL "), "JPEG XL"),
-    (re.compile(rb"\x00\x00\x01\x00"), "icon"),
-    (re.compile(rb"%PDF-"), "PDF"),
-    (re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<svg", re.IGNORECASE), "SVG"),
+    (lazy_re(rb"II\*\x00|MM\x00\*"), "TIFF"),
+    (lazy_re(rb".{4}ftyp(?:hei[cfmsx]|hev[cmx]|mif1|msf1)", re.DOTALL), "HEIC"),
+    (lazy_re(rb".{4}ftypavi[fs]", re.DOTALL), "AVIF"),
+    (lazy_re(rb"\xff\x0a|\x00\x00\x00\x0cJXL "), "JPEG XL"),
+    (lazy_re(rb"\x00\x00\x01\x00"), "icon"),
+    (lazy_re(rb"%PDF-"), "PDF"),
+    (lazy_re(rb"\s*(?:<\?xml[^>]*>\s*)?<svg", re.IGNORECASE), "SVG"),
 )
 PATIENCE_S: Final = 10.0
 """How long a disk may take: a network folder that is gone never answers."""

@@ -3,7 +3,6 @@
 import base64
 import binascii
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from ollm_tui.attachments.attachment import (
 )
 from ollm_tui.config.paths import find_program
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.lazy import lazy_re
 
 PATIENCE_S: Final = 5.0
 _TYPES: Final = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -29,7 +29,7 @@ _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _ATTACH: Final = "Save it to a file, and attach that with /attach FILE."
 _NONE: Final = "There is no picture in the clipboard."
 _APPLE: Final = "get the clipboard as «class PNGf»"
-_APPLE_DATA: Final = re.compile(rb"data PNGf([0-9A-Fa-f]+)")
+_APPLE_DATA: Final = lazy_re(rb"data PNGf([0-9A-Fa-f]+)")
 _WINDOWS: Final = (
     "Add-Type -AssemblyName System.Windows.Forms;"
     "$image = [System.Windows.Forms.Clipboard]::GetImage();"

@@ -20,6 +20,7 @@ from ollm_tui.config.regular_file import (
 )
 from ollm_tui.config.yaml_file import YamlProblem, parse_yaml
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Kind: TypeAlias = Literal["file", "skill"]
@@ -29,13 +30,13 @@ MOST_BYTES: Final = 200_000
 MOST_SKILLS: Final = 200
 _HIGHEST: Final = 20
 """Folders above the one of the program that are looked at."""
-_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
-_HEAD: Final = re.compile(r"---[ \t]*\n(?P<head>.*?\n)---[ \t]*(?:\n|\Z)(?P<body>.*)", re.DOTALL)
+_NAME: Final = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_HEAD: Final = lazy_re(r"---[ \t]*\n(?P<head>.*?\n)---[ \t]*(?:\n|\Z)(?P<body>.*)", re.DOTALL)
 _LONGEST_ABOUT: Final = 1024
-_SECTION: Final = re.compile(
+_SECTION: Final = lazy_re(
     r"\n*<instructions from=\"(?P<name>[^\"\n]*)\">\n(?P<text>.*?)\n</instructions>", re.DOTALL
 )
-_END: Final = re.compile(r"</(?=instructions>)")
+_END: Final = lazy_re(r"</(?=instructions>)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

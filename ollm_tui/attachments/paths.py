@@ -17,17 +17,18 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from ollm_tui.config.paths import expanded
+from ollm_tui.lazy import lazy_re
 
 LONGEST_PATH: Final = 4096
 MOST_DROPPED: Final = 20
 """Files that are dropped at once."""
 _LONGEST_DROP: Final = MOST_DROPPED * LONGEST_PATH
-_FILE_END: Final = re.compile(
+_FILE_END: Final = lazy_re(
     r"\.(?:png|jpe?g|jfif|gif|webp|bmp|heic|heif|avif|tiff?|svg|pdf"
     r"|wav|mp3|m4a|ogg|oga|opus|flac|aac|mp4|m4v|mov|webm|avi)['\"]?\Z",
     re.IGNORECASE,
 )
-_FILE_URL: Final = re.compile(
+_FILE_URL: Final = lazy_re(
     r"file:(?://(?:localhost)?(?=/)|(?=/(?!/)))(?P<path>/.*)\Z", re.IGNORECASE | re.DOTALL
 )
 MOST_FILES: Final = 20_000

@@ -8,16 +8,15 @@ from typing import Final
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import is_there, read_bounded, why_unreadable
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_BYTES: Final = 200_000
 MOST_LISTED: Final = 500
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NAME: Final = lazy_re(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LONGEST_LINE: Final = 80
-PLACEHOLDER: Final = re.compile(r"\{\{ ?(?P<name>[A-Za-z_][A-Za-z0-9_ -]{0,39}?) ?\}\}")
-_MARK: Final = re.compile(
-    rf"{PLACEHOLDER.pattern}|\$(?P<all>ARGUMENTS)\b|\$(?P<number>[1-9])(?!\d)"
-)
+PLACEHOLDER: Final = lazy_re(r"\{\{ ?(?P<name>[A-Za-z_][A-Za-z0-9_ -]{0,39}?) ?\}\}")
+_MARK: Final = lazy_re(rf"{PLACEHOLDER.pattern}|\$(?P<all>ARGUMENTS)\b|\$(?P<number>[1-9])(?!\d)")
 
 
 class SnippetFolder:

@@ -13,6 +13,7 @@ from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json, unfenced
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import FinishReason
@@ -28,7 +29,7 @@ _LONGEST_TOLD: Final = 20_000
 _SLICED_CHARS: Final = 256_000
 _CORRECT: Final = "Correct the schema, or leave it out."
 _REFUSING: Final = frozenset({400, 422, 500, 501})
-_ABOUT_SCHEMAS: Final = re.compile(
+_ABOUT_SCHEMAS: Final = lazy_re(
     r"response_format|output_config|output_format|json.?schema|\bschema\b|\bgrammar\b"
     r"|structured|guided",
     re.IGNORECASE,

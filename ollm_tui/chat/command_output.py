@@ -1,11 +1,11 @@
 """A command that the user ran, as a message: the model reads its output with the next prompt."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.message import COMMAND, Message
 from ollm_tui.protocol.tools import ToolOutcome
 from ollm_tui.shell.command import CommandResult
@@ -13,7 +13,7 @@ from ollm_tui.shell.command import CommandResult
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-_FENCES: Final = re.compile("`{3,}")
+_FENCES: Final = lazy_re("`{3,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,9 @@ from ollm_tui.cli.models_arguments import (
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 
-_INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
+_INVALID_CHOICE = lazy_re(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
 _SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})
 _EQUIVALENTS = {
     "chat": "run",

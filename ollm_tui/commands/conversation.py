@@ -9,9 +9,10 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.exchange.formats import FORMATS
+from ollm_tui.lazy import lazy_re
 
 # A fence closes with at least as many of the same marks (CommonMark, "Fenced code blocks").
-_CODE_BLOCK: Final = re.compile(
+_CODE_BLOCK: Final = lazy_re(
     r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
@@ -79,7 +80,7 @@ def _copy_block(host: CommandHost, answer: str, argument: str) -> None:
         host.say(f"The last answer has {many}: {form}.", "error")
 
 
-_REMOVE = re.compile(r"remove(?:\s+#?(?P<number>[0-9]{1,6}|all))?", re.IGNORECASE)
+_REMOVE = lazy_re(r"remove(?:\s+#?(?P<number>[0-9]{1,6}|all))?", re.IGNORECASE)
 
 
 def _attached(host: CommandHost, _argument: str) -> Sequence[Completion]:

@@ -10,11 +10,12 @@ from ollm_tui.chat.drawing import DrawingWish, newest_of, wish_of
 from ollm_tui.chat.making import Makes
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_OPTION: Final = re.compile(r"(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>\S*)")
-_SIZE: Final = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
-_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_OPTION: Final = lazy_re(r"(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>\S*)")
+_SIZE: Final = lazy_re(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
+_NUMBER: Final = lazy_re(r"-?[0-9]{1,18}")
 _LIMITS: Final[Mapping[str, tuple[int, int]]] = {
     "seconds": (1, 1800),
     "fps": (1, 240),

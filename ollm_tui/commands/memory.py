@@ -1,6 +1,5 @@
 """/memory: notes that last over chats."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,6 +7,7 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 
 _ACTS: Final = {
     "add": "Write a note.",
@@ -18,7 +18,7 @@ _SWITCHES: Final = {
     "on": "Give the notes to this chat and to new ones.",
     "off": "Take them out, and give them to no new chat.",
 }
-_NUMBER: Final = re.compile(r"[0-9]{1,3}")
+_NUMBER: Final = lazy_re(r"[0-9]{1,3}")
 _ALL: Final = "/memory add TEXT, /memory edit N TEXT, /memory rm N, /memory on, /memory off."
 
 

@@ -10,11 +10,12 @@ from ollm_tui.commands.registry import Command, Completion, offered
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.matching import Rank, best_rank
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError
 
 # A path (`/etc/hosts`) is no command, so a name ends at a space or at the end. `/server:prompt` is
 # a prompt of a server.
-_CALL: Final = re.compile(r"/(?P<name>[\w?-]*(?::[^\s/]*)?)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
+_CALL: Final = lazy_re(r"/(?P<name>[\w?-]*(?::[^\s/]*)?)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
 NOT_THERE: Final[Mapping[str, str]] = {
     "archive": "Ctrl+R lists all chats, and archives one.",
@@ -27,7 +28,7 @@ NOT_THERE: Final[Mapping[str, str]] = {
 """Commands that people expect and that do not exist, with what to do in their place."""
 _BARE: Final = frozenset({"exit", "quit"})
 """What leaves the program in a shell, without a slash."""
-_BLOCK: Final = re.compile(r'\s*"""(?P<text>.*)"""\s*', re.DOTALL)
+_BLOCK: Final = lazy_re(r'\s*"""(?P<text>.*)"""\s*', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

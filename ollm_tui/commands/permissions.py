@@ -1,6 +1,5 @@
 """The command about what tools may do without a question: /permissions."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
@@ -9,6 +8,7 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.commands.tool_host import GrantedTool
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.lazy import lazy_re
 from ollm_tui.shell.words import read_pattern
 
 Mode: TypeAlias = Literal["ask", "reads", "all"]
@@ -17,7 +17,7 @@ _MODES: Final[Mapping[str, str]] = {
     "reads": "tools that only read run without asking",
     "all": "all tools run without asking",
 }
-_NUMBER: Final = re.compile(r"#?([0-9]{1,6})")
+_NUMBER: Final = lazy_re(r"#?([0-9]{1,6})")
 _HOW: Final = (
     "/permissions revoke N takes one back. /permissions allow git log * allows such commands in "
     "this chat."

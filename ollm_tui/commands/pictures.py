@@ -9,12 +9,13 @@ from ollm_tui.chat.drawing import DrawingWish, newest_picture, wish_of
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_OPTION: Final = re.compile(r'(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>"[^"]*"|\S*)')
-_SIZE: Final = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
-_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_OPTION: Final = lazy_re(r'(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>"[^"]*"|\S*)')
+_SIZE: Final = lazy_re(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
+_NUMBER: Final = lazy_re(r"-?[0-9]{1,18}")
 _MOST: Final = 20
 _VARIATIONS: Final = 4
 _FORM: Final = "Try: /image a red cat --size 512x512 --seed 42 --count 2"

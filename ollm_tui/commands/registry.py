@@ -1,7 +1,6 @@
 """`@command` turns a function into a `Command`; its help is the first line of the docstring."""
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,10 +12,11 @@ from ollm_tui.config.foreign import Misuse, foreign_code
 from ollm_tui.config.plugins import Plugin, load_plugins
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.lazy import lazy_re
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_NAME = re.compile(r"[^\s/]{1,64}")
+_NAME = lazy_re(r"[^\s/]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Commands about what runs: /continue after the limit of turns, /cancel for tools, /jobs."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,13 +8,14 @@ from ollm_tui.commands.registry import Completion, command
 from ollm_tui.commands.tool_host import BackgroundJob
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 
 MOST_TURNS: Final = 100
 MOST_OUTPUT: Final = 4_000
 """Characters of the end of an output that are shown."""
 LONGEST_COMMAND: Final = 200
 _HOW: Final = "/continue, /continue N for N turns, /continue wrap or /continue stop."
-_NUMBER: Final = re.compile(r"#?([0-9]{1,6})")
+_NUMBER: Final = lazy_re(r"#?([0-9]{1,6})")
 
 
 def _ways(_host: CommandHost, _argument: str) -> Sequence[Completion]:

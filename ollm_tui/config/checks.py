@@ -3,7 +3,6 @@
 A problem changes no other value: a named model stays, an unusable provider is marked.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
@@ -18,9 +17,10 @@ from ollm_tui.config.regular_file import is_file, is_folder, read_bounded, why_u
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.config.values import BUILT_IN_KINDS
+from ollm_tui.lazy import lazy_re
 
 TOOLS_ROOT: KeyPath = ("tools", "root")
-_PORT = re.compile(r"-[0-9]{1,5}$")
+_PORT = lazy_re(r"-[0-9]{1,5}$")
 OriginOf = Callable[[KeyPath], Origin]
 
 
@@ -205,7 +205,7 @@ def _why_no_authorities(file: Path | None) -> str | None:
 
 
 _MOST_NAMED = 20
-PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+PROVIDER_NAME = lazy_re(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def name_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:

@@ -3,7 +3,6 @@
 A key belongs to the server, or the service, it was given for; no other one gets it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -19,8 +18,9 @@ from ollm_tui.config.origin import (
 )
 from ollm_tui.config.sources import VARIABLE_NAME
 from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, url_origin
+from ollm_tui.lazy import lazy_re
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = lazy_re(r"[\x00-\x1f\x7f]")
 _SECRETS = (("api_key",), ("api_key_env",), ("headers",))
 ADDRESSES = ("base_url", "base_urls")
 """The settings with one address, and with those of a pool."""

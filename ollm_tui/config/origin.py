@@ -1,15 +1,15 @@
 """Settings with their origins, the layers that they form, and the problems found in them."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Literal, TypeAlias
 
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE = lazy_re(r"[A-Za-z0-9_-]+")
 _MOST_COMPARED = 200
 _LONGEST_COMPARED = 64
 """Characters; the time for comparing words grows with the product of their lengths."""

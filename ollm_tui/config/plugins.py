@@ -4,7 +4,6 @@ Their entry points are in groups such as `ollm_tui.tools`; finding them imports 
 """
 
 import logging
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -16,15 +15,16 @@ from typing import Literal, TypeAlias, TypeVar
 
 from ollm_tui.config.foreign import Misuse, Redact, foreign_code
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
 T = TypeVar("T")
 
 PREFIX = "ollm_tui."
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
-_VERSION = re.compile(r"[A-Za-z0-9.!+_-]{1,32}")
-_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
+_NAME = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+_VERSION = lazy_re(r"[A-Za-z0-9.!+_-]{1,32}")
+_MODULE = lazy_re(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 logger = logging.getLogger(__name__)
 
 

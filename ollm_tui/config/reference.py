@@ -19,6 +19,7 @@ from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import SECRET, shown_url
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "mcp_servers": (McpServerSettings, "time"),
@@ -195,7 +196,7 @@ def _built_in() -> Iterator[str]:
 
 UNSET = "not set"
 _ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint", "url")
-_SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
+_SECRET_NAME = lazy_re(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ from ollm_tui.config.origin import (
 from ollm_tui.config.paths import CONFIG_VARIABLE
 from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
 from ollm_tui.config.toml_file import TomlFile
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import with_texts
 
-_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
-VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REFERENCE = lazy_re(r"\$\$\{|\$\{([^}]*)(\}?)")
+VARIABLE_NAME = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class UndefinedVariableError(ValueError):

@@ -8,19 +8,20 @@ from pathlib import Path
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin
 from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 
 LARGEST_FILE_BYTES = 1_000_000
 DEEPEST = 64
 """Limit for the parts of a key and for nesting, because the parser takes quadratic time."""
 # An unclosed string ends with its line or the file, so that every character is read once.
-_TOKEN = re.compile(
+_TOKEN = lazy_re(
     r'"""(?:\\.|.)*?(?:"{3,5}|\Z)|' + r"'''.*?(?:'{3,5}|\Z)" + r'|"(?:\\.|[^"\\\n])*+"?|'
     r"'[^'\n]*+'?|#[^\n]*|[\[\]{}\n=]|[^\[\]{}\n=\"'#]+",
     re.DOTALL,
 )
 _MARKS = frozenset("[]{}\n=")
 _QUOTED = frozenset("\"'#")
-_PLACE = re.compile(r" \((at line (\d+), column \d+|at end of document)\)$")
+_PLACE = lazy_re(r" \((at line (\d+), column \d+|at end of document)\)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,20 @@ Only OLLAMA_HOST itself falls back to the default: elsewhere another server woul
 invalid address is a `ValueError`, whose message does not repeat it.
 """
 
-import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 from ollm_tui.config.backends import BACKEND, OLLAMA
+from ollm_tui.lazy import lazy_re
 
 STANDARD_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 LOOPBACK_OF: Mapping[str, str] = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """The host to dial for an address that means every interface."""
-_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
+_FORBIDDEN = lazy_re(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})
-_END_OF_HOST = re.compile(r"[/?]")
-_HOST = re.compile(r"[A-Za-z0-9._-]+")
+_END_OF_HOST = lazy_re(r"[/?]")
+_HOST = lazy_re(r"[A-Za-z0-9._-]+")
 _HIGHEST_PORT = 65535
 SECRET = "«set»"
 NO_PROXY = "none"

@@ -1,6 +1,5 @@
 """The types of settings, each with its bounds, and the base class of all tables."""
 
-import re
 import shlex
 from ipaddress import ip_network
 from pathlib import Path
@@ -20,10 +19,11 @@ from pydantic_core import PydanticKnownError
 from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.plugins import plugin_names
 from ollm_tui.config.urls import split_web_url
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_NAME = lazy_re(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 LARGEST_WINDOW = 100_000_000
 """Tokens; ten times as much as any model has."""
 

@@ -5,7 +5,6 @@ Refused are repeated keys, keys that are not text, unknown tags, more than one d
 whatever would become large or deep.
 """
 
-import re
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -13,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 
 LARGEST_YAML_BYTES: Final = 1_000_000
 DEEPEST: Final = 50
@@ -20,8 +20,8 @@ MOST_ALIASES: Final = 100
 MOST_VALUES: Final = 20_000
 """Values in one file; what an alias stands for counts each time."""
 _MOST_DIGITS: Final = 18
-_WHOLE: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_NUMBER: Final = re.compile(
+_WHOLE: Final = lazy_re(r"[-+]?(?:0|[1-9][0-9]*)")
+_NUMBER: Final = lazy_re(
     r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
 )
 _WORDS: Final = {

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_ADDRESS: Final = re.compile(
+from ollm_tui.lazy import lazy_re
+
+_ADDRESS: Final = lazy_re(
     r"(?<![A-Za-z0-9+.-])(?:https?://|mailto:)"
     r"[^\s\x00-\x1f\x7f-\x9f<>\"`|\\^{}\u200b-\u200f\u2028-\u202e\u2066-\u2069"
     r"\u3000-\u3002\u300c-\u300f\uff08\uff09\uff0c\uff1a\uff1b\u2018-\u201f\u2026\u2400-\u243f\u2500-\u257f\u27e6\u27e7]+",

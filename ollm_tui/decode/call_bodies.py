@@ -1,6 +1,5 @@
 """Read the calls that a model printed as text, once all of their text is there."""
 
-import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
@@ -18,16 +17,17 @@ from ollm_tui.decode.leaked_forms import (
 from ollm_tui.decode.literal_calls import bare_calls_as_json, python_calls_as_json
 from ollm_tui.decode.stream_search import word_start
 from ollm_tui.decode.tool_calls import parse_arguments
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolSchema
 
 _KNOWN_KEYS: Final = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *ID_KEYS, "type"))
 _IN_LISTS: Final = ("{", "[", "]", '"')
-_NUMBERED: Final = re.compile(r":\d+$")
-_FUNCTION: Final = re.compile(
+_NUMBERED: Final = lazy_re(r":\d+$")
+_FUNCTION: Final = lazy_re(
     r"<(?P<prefix>[^\s<>\"=]{0,40}?)(?P<kind>function|invoke)(?:=| name=\")(?P<name>[^\s<>\"]+)\"?>"
 )
-_PARAMETER: Final = re.compile(
+_PARAMETER: Final = lazy_re(
     r"<(?P<prefix>[^\s<>\"=]{0,40}?)parameter(?:=| name=\")(?P<name>[^\s<>\"]+)\"?"
     r"(?: string=\"(?P<is_text>true|false)\")?>"
 )

@@ -7,7 +7,6 @@ The recipient of a message, if it has one, stands before the channel or behind i
 most servers read the channels themselves.
 """
 
-import re
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.dataclass import dataclass
@@ -20,12 +19,13 @@ from ollm_tui.decode.stream_search import (
     word_start,
 )
 from ollm_tui.decode.think_pieces import ThinkOutput, ThinkPiece
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.request import ThinkingChannels
 
 MOST_HEADER: Final = 512
 """Characters between the beginning of a message and its text; more of them are no header."""
-_RECIPIENT: Final = re.compile(r"\bto=([^\s<]+)")
-_WORD: Final = re.compile(r"\w+")
+_RECIPIENT: Final = lazy_re(r"\bto=([^\s<]+)")
+_WORD: Final = lazy_re(r"\w+")
 _TO: Final = "to="
 
 

@@ -7,6 +7,8 @@ import re
 from types import MappingProxyType
 from typing import Final
 
+from ollm_tui.lazy import lazy_re
+
 _FLAG_BASE: Final = "\U0001f3f4"
 _FLAG_REGIONS: Final = ("gbeng", "gbsct", "gbwls")
 _FLAGS: Final = tuple(
@@ -14,21 +16,21 @@ _FLAGS: Final = tuple(
     for region in _FLAG_REGIONS
 )
 # The common prefix is factored out, so that a text of black flags is searched in linear time.
-_FLAG: Final = re.compile(f"({_FLAG_BASE}(?:{'|'.join(flag[1:] for flag in _FLAGS)}))")
+_FLAG: Final = lazy_re(f"({_FLAG_BASE}(?:{'|'.join(flag[1:] for flag in _FLAGS)}))")
 _LONGEST_START: Final = len(_FLAGS[0]) - 1
 _FLAG_STARTS: Final = frozenset(flag[:end] for flag in _FLAGS for end in range(1, len(flag)))
 
-_SUSPECT: Final = re.compile(
+_SUSPECT: Final = lazy_re(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 # Characters that draw nothing although Unicode counts them as letters or marks: fillers, joiners
 # and variation selectors. `str.isprintable` knows the rest.
-_INVISIBLE: Final = re.compile(
+_INVISIBLE: Final = lazy_re(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0000-\U000e0fff]"
 )
-_LINE_ENDS: Final = re.compile("\r\n|[\n\t\v\f\x85\u2028\u2029]")
+_LINE_ENDS: Final = lazy_re("\r\n|[\n\t\v\f\x85\u2028\u2029]")
 
 
 def _mark(character: str) -> str:

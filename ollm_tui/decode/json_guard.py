@@ -11,6 +11,7 @@ from json import decoder, scanner
 from typing import Any, NoReturn, TypeVar
 
 from ollm_tui.decode import LimitPassed
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 T = TypeVar("T")
@@ -25,11 +26,11 @@ SLICE = 256 * 1024
 WALKED = 8
 """How many levels are encoded piece by piece; deeper values come in one piece."""
 _SURELY_FEW_CHARS = 64 * 1024
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_BLANKS = re.compile(r"[ \t\r\n]*")
-_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
-_FENCED = re.compile(r"```[ \t]*(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-_ESCAPE = re.compile(
+_STRING = lazy_re(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_BLANKS = lazy_re(r"[ \t\r\n]*")
+_HALF_PAIR = lazy_re(r"\\u[dD][89a-fA-F]")
+_FENCED = lazy_re(r"```[ \t]*(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
+_ESCAPE = lazy_re(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,

@@ -3,9 +3,9 @@
 What is between the brackets is not checked for being JSON.
 """
 
-import re
+from ollm_tui.lazy import lazy_re
 
-_MARK = re.compile(r"[\"'{}\[\]\\]")
+_MARK = lazy_re(r"[\"'{}\[\]\\]")
 
 
 class JsonSpan:
@@ -60,7 +60,7 @@ def first_value(text: str, quotes: str = '"') -> str | None:
     return text[:end] if span.closed else None
 
 
-_OPENING = re.compile(r'[{\["]')
+_OPENING = lazy_re(r'[{\["]')
 
 
 class JsonExtent:

@@ -3,7 +3,6 @@
 What has become text is not searched again, so no character is read more than twice.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -20,13 +19,14 @@ from ollm_tui.decode.leaked_forms import (
 )
 from ollm_tui.decode.stream_search import Scanner, TagSearch, word_start
 from ollm_tui.decode.think_pieces import TextPiece
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 
-_VALUE = re.compile(r"[{\[]")
+_VALUE = lazy_re(r"[{\[]")
 _BEFORE_VALUES = "{[`"
 """What calls begin with that are JSON or a list."""
-_NAME = re.compile(r"[\w.:-]{1,100}")
+_NAME = lazy_re(r"[\w.:-]{1,100}")
 
 
 class CallBody:

@@ -1,17 +1,17 @@
 """Cut a byte stream into lines of text, and read the JSON objects of NDJSON from them."""
 
 import codecs
-import re
 from enum import Enum
 from typing import TypeAlias
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import BadJson, parse_json_objects
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-_EVENT_STREAM_END = re.compile(rb"\r\n|\r|\n")
+_EVENT_STREAM_END = lazy_re(rb"\r\n|\r|\n")
 
 
 class LineTooLong(LimitPassed):

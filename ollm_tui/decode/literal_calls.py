@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ollm_tui.decode.json_guard import BadJson
+from ollm_tui.lazy import lazy_re
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_re(
     r"""
     \s*(?:
       (?P<text>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")
@@ -31,9 +32,9 @@ _CONSTANTS: Final = {
     "null": "null",
     "none": "null",
 }
-_NUMBER: Final = re.compile(r"([-+]?)0*(\d*)(\.\d*)?((?:[eE][-+]?\d+)?)")
-_WHOLE_NUMBER: Final = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
-_ESCAPE: Final = re.compile(
+_NUMBER: Final = lazy_re(r"([-+]?)0*(\d*)(\.\d*)?((?:[eE][-+]?\d+)?)")
+_WHOLE_NUMBER: Final = lazy_re(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_ESCAPE: Final = lazy_re(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n)|(.))", re.DOTALL
 )
 _ESCAPED: Final = {

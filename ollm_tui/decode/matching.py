@@ -1,13 +1,14 @@
 """Fuzzy matching of a query with known words."""
 
-import re
 from collections.abc import Iterable
 from typing import Final, TypeAlias
+
+from ollm_tui.lazy import lazy_re
 
 Rank: TypeAlias = tuple[int, int]
 """Smaller is better; equal ranks keep their order."""
 
-_WORD_START: Final = re.compile(r"(?<![^\W_])(?=\w)")
+_WORD_START: Final = lazy_re(r"(?<![^\W_])(?=\w)")
 
 
 def rank(query: str, word: str) -> Rank | None:

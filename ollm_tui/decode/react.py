@@ -1,6 +1,5 @@
 """Read the ReAct text of one model turn while it streams; labels count at the start of a line."""
 
-import re
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
@@ -9,6 +8,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
 from ollm_tui.decode.stream_search import PrefixMatcher, Run, Scanner, Words, word_start
 from ollm_tui.decode.think_pieces import PieceList, TextPiece, ThinkingPiece, WordPiece
+from ollm_tui.lazy import lazy_re
 
 
 class Label(Enum):
@@ -31,7 +31,7 @@ _STARS = Run("*_", 3)
 _FORM = PrefixMatcher(
     [(Run("#", 6), Run(r" \t", 2), _STARS, _WORDS, _STARS, Run(r" \t", 4), Words((":", "\uff1a")))]
 )
-_LABEL = re.compile(
+_LABEL = lazy_re(
     r"#{0,6}[ \t]{0,2}(?P<stars>[*_]{0,3})(?P<word>[A-Z][a-z]+(?:[ _][A-Za-z]+)?)"
     r"(?P<close>[*_]{0,3})[ \t]{0,4}[:\uff1a]"
 )

@@ -11,12 +11,13 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.decode.json_span import first_value
 from ollm_tui.decode.tool_calls import parse_arguments
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject
 
-_FENCE = re.compile(r"(?:```|~~~)\w*\s*")
-_FENCE_END = re.compile(r"(?:```|~~~)\Z")
-_STARS = re.compile(r"[*_]+(?=[\s{`~])\s*")
-_NAME = re.compile(r"[^\s()\[\]{}<>,:;`'\"*]+")
+_FENCE = lazy_re(r"(?:```|~~~)\w*\s*")
+_FENCE_END = lazy_re(r"(?:```|~~~)\Z")
+_STARS = lazy_re(r"[*_]+(?=[\s{`~])\s*")
+_NAME = lazy_re(r"[^\s()\[\]{}<>,:;`'\"*]+")
 _NO_TOOL: Final = frozenset({"none", "null", "n/a", "na", "nothing", "no", "-"})
 _BLOB: Final = frozenset({"action", "action_input"})
 
@@ -138,12 +139,12 @@ def _unfenced(text: str) -> str:
 
 
 _BOTH_QUOTES = "\"'"
-_TOKEN = re.compile(
+_TOKEN = lazy_re(
     r"""(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')"""
     r"|(?P<word>[A-Za-z_]\w*)|[{\[]\s*,|(?P<last>,)(?=\s*[}\]])",
     re.DOTALL,
 )
-_IN_STRING = re.compile(r"\\.|[\"\x00-\x1f]", re.DOTALL)
+_IN_STRING = lazy_re(r"\\.|[\"\x00-\x1f]", re.DOTALL)
 _WORDS = (("True", "true"), ("False", "false"), ("None", "null"))
 
 

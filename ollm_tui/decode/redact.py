@@ -12,13 +12,15 @@ from itertools import pairwise, repeat
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from ollm_tui.lazy import lazy_re
+
 MARK: Final = "«key»"
 SHORTEST: Final = 4
 """Shorter values are not secret, and would be found everywhere."""
 SHORTEST_LOOSE: Final = 8
 """Letters and digits of a value that is found in every spelling."""
 _LONGEST_WORD: Final = 16
-_SECRET_NAME: Final = re.compile(
+_SECRET_NAME: Final = lazy_re(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTHORIZATION|BEARER", re.IGNORECASE
 )
 _SHORTEST_VARIABLE: Final = 8
@@ -27,7 +29,7 @@ _OVERLAP: Final = 4096
 
 _DROPPED: Final = bytes(code for code in range(256) if not chr(code).isalnum() or code > 0x7F)
 _LOWER: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy_re(
     r"%(?:25)*(?P<url>[0-9A-Fa-f]{2})"
     r"|\\(?:u(?P<unicode>[0-9A-Fa-f]{4})|x(?P<byte>[0-9A-Fa-f]{2})|[abfnrtv0])"
     r"|&\#(?:[xX]0*(?P<hexadecimal>[0-9A-Fa-f]{1,6})|0*(?P<decimal>[0-9]{1,7}));?"
@@ -43,7 +45,7 @@ _BETWEEN: Final = (
     r"|[^A-Za-z0-9+/=])"
 )
 """Text that may be between the lines of a key: escapes, comment and quote marks, line numbers."""
-_PRIVATE_KEY: Final = re.compile(
+_PRIVATE_KEY: Final = lazy_re(
     rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}{_BETWEEN}*+"
     # Possessive: else values and separators could be divided in any number of ways.
     r"(?:[A-Za-z][A-Za-z-]{0,40}+: "
@@ -64,9 +66,9 @@ _KEY_SIGNS: Final = (
     *_CODED_SIGNS,
 )
 _JWK_SIGNS: Final = (b'"kty', b'kty\\"')
-_JWK: Final = re.compile(r'\bd\\*"\s*:\s*\\*"[0-9A-Za-z_-]{42}')
-_END_OF_KEY: Final = re.compile(rf"-{{4,5}}{_SPACE}?END{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}")
-_CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
+_JWK: Final = lazy_re(r'\bd\\*"\s*:\s*\\*"[0-9A-Za-z_-]{42}')
+_END_OF_KEY: Final = lazy_re(rf"-{{4,5}}{_SPACE}?END{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}")
+_CODED: Final = lazy_re(r"[0-9A-Za-z+/=_-]*")
 _NUMBERS: Final = ("0x{:02x}", "{:d}", "{:03o}", "{:08b}", "u{:x}", "u{:08x}")
 """Spellings of the codes of letters, without separators."""
 _PLACEHOLDERS: Final = frozenset(

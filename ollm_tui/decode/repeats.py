@@ -1,12 +1,13 @@
 """How large a regular expression of a stranger becomes when it is compiled."""
 
 import math
-import re
 from typing import Final
+
+from ollm_tui.lazy import lazy_re
 
 MOST_REPEATS: Final = 100_000
 """Compiling as many takes some 30 ms and 30 MB."""
-_COUNTS: Final = re.compile(r"\{\s*(\d+)")
+_COUNTS: Final = lazy_re(r"\{\s*(\d+)")
 
 
 def repeats_of(pattern: str) -> int:

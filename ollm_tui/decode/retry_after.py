@@ -1,17 +1,17 @@
 """Parses when a server allows a retry, in every form that servers use."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from ollm_tui.decode.json_fields import as_object, objects, string
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonMapping
 
 LONGEST_S = 3600.0
 """A longer wait is a mistake: an epoch, or a date years ahead."""
-_NUMBER = re.compile(r"\d+(\.\d+)?")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
+_NUMBER = lazy_re(r"\d+(\.\d+)?")
+_DURATION = lazy_re(r"(\d+(?:\.\d+)?)s")
 
 
 def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) -> float | None:

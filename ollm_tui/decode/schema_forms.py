@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ollm_tui.decode.schema_parts import LIMITS, closed, rewritten
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 
 _STRICT: Final = frozenset(
@@ -26,8 +27,8 @@ _NOTES: Final = frozenset({"title", "description"})
 _STRICT_FORMATS: Final = (
     *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
 )
-_TOKEN: Final = re.compile(r"\\.|\[\^?|.", re.DOTALL)
-_ENDS: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
+_TOKEN: Final = lazy_re(r"\\.|\[\^?|.", re.DOTALL)
+_ENDS: Final = lazy_re(r"(?<!\\)(?:\\\\)*\$\Z")
 _CLASSES: Final[Mapping[str, str]] = {r"\d": "0-9", r"\w": "A-Za-z0-9_", r"\s": " "}
 _NOT_IN_TEXT: Final = r'"\\\x00-\x1f'
 """Characters that a text of JSON has only behind a backslash."""

@@ -1,10 +1,11 @@
 """Where a sentence of an answer ends, for what reads it out while it still comes."""
 
-import re
 from typing import Final
 
-_END: Final = re.compile(r"[.!?…][\"'\u201d\u2019»)\]*_`]*\Z")
-_NO_END: Final = re.compile(
+from ollm_tui.lazy import lazy_re
+
+_END: Final = lazy_re(r"[.!?…][\"'\u201d\u2019»)\]*_`]*\Z")
+_NO_END: Final = lazy_re(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.B|u\.a|d\.h|cf|vs|etc|approx|ca|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig)"
     r"|(?:^|\s)\d{1,3})\.[\"'\u201d\u2019»)\]*_`]*\Z"
 )

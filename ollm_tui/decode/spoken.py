@@ -5,31 +5,31 @@ the addresses of links. The sentences are the same however the answer is cut int
 """
 
 import html
-import re
 import unicodedata
 from typing import Final
 
 from ollm_tui.decode.sentences import WIDE_ENDS, is_end
+from ollm_tui.lazy import lazy_re
 
 LONGEST: Final = 400
 """Characters from which on a sentence is divided at a space or a comma."""
 _LONGEST_WORD: Final = 2_000
 _START: Final = 12
 """Characters of a line that tell what kind of line it is."""
-_FENCE: Final = re.compile(r"(`{3,}|~{3,}|\$\$)")
-_RULE: Final = re.compile(r"([-*_=])(?:\s*\1){2,}\s*\Z")
-_MARKER: Final = re.compile(r"(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,9}[.)](?=\s))\s*)+")
-_TASK: Final = re.compile(r"\[[ xX]\]\s+")
+_FENCE: Final = lazy_re(r"(`{3,}|~{3,}|\$\$)")
+_RULE: Final = lazy_re(r"([-*_=])(?:\s*\1){2,}\s*\Z")
+_MARKER: Final = lazy_re(r"(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,9}[.)](?=\s))\s*)+")
+_TASK: Final = lazy_re(r"\[[ xX]\]\s+")
 _WIDE_ENDS: Final = frozenset(WIDE_ENDS)
 _WIDE_PAUSES: Final = frozenset("\u3001\uff0c\uff1b")
 
-_PICTURE: Final = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_LINK: Final = re.compile(r"\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\))?(?:\s+\"[^\"]*\")?\)")
-_REFERENCE: Final = re.compile(r"\[\^[^\[\]\s]*\]|(?<=\])\[[^\[\]]*\]")
-_ADDRESS: Final = re.compile(r"<?\b(?:https?|ftp)://(?:www\.)?([^\s/?#<>()\"']+)[^\s<>]*>?")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
-_MARKS: Final = re.compile(r"[*`~|]+|(?<!\w)_+|_+(?!\w)|[\[\]](?=\W|\Z)|(?<!\w)[\[\]]")
-_SPACES: Final = re.compile(r"\s+")
+_PICTURE: Final = lazy_re(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_LINK: Final = lazy_re(r"\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\))?(?:\s+\"[^\"]*\")?\)")
+_REFERENCE: Final = lazy_re(r"\[\^[^\[\]\s]*\]|(?<=\])\[[^\[\]]*\]")
+_ADDRESS: Final = lazy_re(r"<?\b(?:https?|ftp)://(?:www\.)?([^\s/?#<>()\"']+)[^\s<>]*>?")
+_TAG: Final = lazy_re(r"</?[A-Za-z][^<>]*>")
+_MARKS: Final = lazy_re(r"[*`~|]+|(?<!\w)_+|_+(?!\w)|[\[\]](?=\W|\Z)|(?<!\w)[\[\]]")
+_SPACES: Final = lazy_re(r"\s+")
 
 
 class SpokenText:

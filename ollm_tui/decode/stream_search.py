@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
-_WORD = re.compile(r"\S")
+_WORD = lazy_re(r"\S")
 Step: TypeAlias = Callable[[str, int, bool], int]
 """Takes a text, a position in it, and whether the text is complete; returns the next position."""
 

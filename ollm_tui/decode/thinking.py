@@ -6,6 +6,7 @@ from typing import Final, Literal
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
 from ollm_tui.decode.think_pieces import ThinkOutput, ThinkPiece
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.request import ThinkingChannels
 
 
@@ -77,7 +78,7 @@ MOST_FIRST_TEXT: Final = 262_144
 """Characters that an end tag without a start tag may still turn into thinking."""
 _BEFORE_MENTION: Final = (" ", "`", "'", '"', "(", "\N{LEFT DOUBLE QUOTATION MARK}")
 """What stands before a tag that a text only mentions; thinking ends at a line, or a sentence."""
-_FENCES: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_FENCES: Final = lazy_re(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
 class ThinkTagSplitter:
@@ -291,7 +292,7 @@ _TEMPLATE_MARKS: Final = (
 """What templates of any family have whose models think: tags, and variables that switch it."""
 
 
-_OPENED: Final = re.compile(
+_OPENED: Final = lazy_re(
     r"(?:<think>|<seed:think>|\[THINK\]|<\|START_THINKING\|>)(?:\\n|\s)*"
     r"(?:[\"'`]\s*-?\}\}|\{%-?\s*(?:end|else|elif)|\{\{-?\s*(?:end|else)|\Z)"
 )

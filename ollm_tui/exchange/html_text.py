@@ -12,8 +12,9 @@ from markdown_it.utils import EnvType, OptionsDict
 from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]  # has no types
 
 from ollm_tui.decode.lexing import tokens
+from ollm_tui.lazy import lazy_re
 
-_LINK: Final = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
+_LINK: Final = lazy_re(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 _LONGEST: Final = 100_000
 """A longer text is shown as it was written: the parser takes seconds at most for this one."""
 _MOST_BRACKETS: Final = 500

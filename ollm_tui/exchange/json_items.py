@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import size_text
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 LARGEST_CHAT: Final = 256 * 1024 * 1024
@@ -18,8 +19,8 @@ MOST_CONTAINERS: Final = 2_000_000
 """Objects and lists in one chat: they take most of the memory."""
 _CHUNK: Final = 1 << 20
 _MARK: Final = b"\xef\xbb\xbf"
-_PLAIN: Final = re.compile(rb'[^"\[\]{}]*+')
-_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_PLAIN: Final = lazy_re(rb'[^"\[\]{}]*+')
+_STRING: Final = lazy_re(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 _OPENING: Final = b"{["
 _BLANK: Final = b" \t\r\n,"

@@ -18,12 +18,13 @@ from ollm_tui.exchange.outline import (
     time_text,
     title_text,
 )
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.records import ChatRecord, MessageRecord
 
-_FENCES: Final = re.compile(r"`{3,}")
-_MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~])")
+_FENCES: Final = lazy_re(r"`{3,}")
+_MARKS: Final = lazy_re(r"([\\`*_\[\]<>#|~])")
 
 
 def markdown_pieces(record: ChatRecord) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Writes an export to a private file, and finds a name for it."""
 
-import re
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -8,9 +7,10 @@ from typing import Final
 
 from ollm_tui.config.new_file import NewFile
 from ollm_tui.config.regular_file import is_there
+from ollm_tui.lazy import lazy_re
 
 _PRIVATE: Final = 0o600
-_UNUSABLE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+_UNUSABLE: Final = lazy_re(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 _LONGEST_NAME: Final = 60
 
 

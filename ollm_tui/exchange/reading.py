@@ -1,7 +1,6 @@
 """Reads the chats of a file: which program it is of is known by what is in it."""
 
 import io
-import re
 import sqlite3
 import zipfile
 import zlib
@@ -19,6 +18,7 @@ from ollm_tui.exchange.import_rules import without_effects
 from ollm_tui.exchange.json_items import Problem, Readable, json_chats
 from ollm_tui.exchange.sources import chatgpt, llm, lm_studio, open_webui, oterm, parllama
 from ollm_tui.exchange.sources.sqlite_file import open_tables
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.store.records import ChatRecord
@@ -30,7 +30,7 @@ DATABASE_SOURCES: Final = (oterm, llm)
 _SQLITE: Final = b"SQLite format 3\0"
 _ZIP: Final = b"PK\x03\x04"
 _HEAD: Final = 16
-_MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_MEMBER: Final = lazy_re(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _MOST_MEMBERS: Final = 200_000
 _MOST_RATIO: Final = 200
 """Text of chats is seldom packed to less than a twentieth; a bomb to a thousandth."""

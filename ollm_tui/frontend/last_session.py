@@ -6,7 +6,6 @@ crashed; a program that is closed removes its own.
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -22,10 +21,11 @@ from ollm_tui.config.regular_file import open_regular
 from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.notes import SayWithHint
 from ollm_tui.frontend.session import ChatSession
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 CONTINUE: Final = "/chats last continues it."
-_ID: Final = re.compile(rb"[0-9A-Za-z-]{1,64}")
+_ID: Final = lazy_re(rb"[0-9A-Za-z-]{1,64}")
 _ENDING: Final = ".open"
 LOOK_EVERY_S: Final = 0.5
 _log: Final = logging.getLogger(__name__)

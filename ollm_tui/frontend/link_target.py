@@ -12,10 +12,11 @@ from urllib.parse import quote, unquote
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.lazy import lazy_re
 
 _LONGEST_HOST: Final = 253
-_NAME: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
-_NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_NAME: Final = lazy_re(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
+_NUMBER: Final = lazy_re(r"0x[0-9a-f]*|[0-9]+")
 _LOCAL_ENDINGS: Final = (".local", ".lan", ".internal", ".home.arpa")
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -124,10 +125,10 @@ def _place_of_name(name: str) -> str:
 SCHEMES: Final = ("http", "https", "mailto")
 LONGEST: Final = 16_000
 """Characters; some systems accept no argument longer than twice that."""
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_AUTHORITY: Final = re.compile(r"//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
-_PORT: Final = re.compile(r":([0-9]{0,5})\Z")
+_SCHEME: Final = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_CONTROL: Final = lazy_re("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_AUTHORITY: Final = lazy_re(r"//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+_PORT: Final = lazy_re(r":([0-9]{0,5})\Z")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _MOST_PORTS: Final = 65_536
 

@@ -4,7 +4,6 @@ owner/name   owner/name:Q4_K_M   hf.co/owner/name:Q4_K_M   hf://owner/name@revis
 https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   ~/models   qwen3:8b
 """
 
-import re
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -13,6 +12,7 @@ from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.urls import shown_url
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.file_names import SUFFIX
 from ollm_tui.library.hub.repo import is_repo
@@ -28,9 +28,9 @@ _NOT_MODELS = frozenset(
 )
 """First segments of the hub's own pages."""
 _FILES_AT = frozenset({"blob", "resolve", "raw"})
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/{2}")
-_LOCAL = re.compile(r"[/~]|\.{1,2}(/|$)|[A-Za-z]:\\")
+_CONTROL = lazy_re(r"[\x00-\x1f\x7f-\x9f]")
+_SCHEME = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]*):/{2}")
+_LOCAL = lazy_re(r"[/~]|\.{1,2}(/|$)|[A-Za-z]:\\")
 _NEWEST = "latest"
 _NO_MODEL_PAGE = "This page of the hub is not a model's."
 

@@ -1,12 +1,12 @@
 """Files that a model is loaded with: its projector, LoRA adapters and a draft model."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.regular_file import why_unreadable
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.file_names import model_name
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
@@ -22,9 +22,9 @@ _WHAT: Final[Mapping[Companion, str]] = {
 }
 _PRECISIONS: Final = ("f16", "bf16", "q8", "f32")
 """Which of several alike projectors is taken, the first before the others."""
-_WORDS: Final = re.compile(r"[^a-z0-9.]+|\.(?![0-9])|(?<![0-9])\.")
+_WORDS: Final = lazy_re(r"[^a-z0-9.]+|\.(?![0-9])|(?<![0-9])\.")
 _GENERAL: Final = frozenset({"", "mmproj", "model", "ggml", "gguf", "vision", "fp16", "fp32"})
-_QUANTIZATION: Final = re.compile(r"(i?q[0-9]|k|[sml]|xs|xxs|nl|[01]|bf16|f16|f32|ud|mxfp4)")
+_QUANTIZATION: Final = lazy_re(r"(i?q[0-9]|k|[sml]|xs|xxs|nl|[01]|bf16|f16|f32|ud|mxfp4)")
 """A word of a quantization's name: `Q4_K_M` is q4, k and m."""
 
 

@@ -5,11 +5,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
 SUFFIX = ".gguf"
 """The suffix of GGUF files, in upper or lower case."""
-_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
-_GENERAL = re.compile(
+_SHARD = lazy_re(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
+_GENERAL = lazy_re(
     r"(?:model|pytorch_model|adapter_model|diffusion_pytorch_model|optimizer)\b.*",
     re.IGNORECASE | re.DOTALL,
 )

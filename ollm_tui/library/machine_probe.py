@@ -21,6 +21,7 @@ from anyio import to_thread
 from ollm_tui.config.paths import find_program
 from ollm_tui.config.regular_file import open_binary
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.machine import Gpu, Machine
 
 TIME_LIMIT_S = 2.0
@@ -32,8 +33,8 @@ SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
 METAL_SHARE = 0.75
 """About the share of memory that Metal allows the GPU, unless configured."""
 MIB = 1024 * 1024
-_PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
-_PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
+_PAGE_SIZE = lazy_re(r"page size of ([0-9]{1,9}) bytes")
+_PAGES = lazy_re(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
 _NVIDIA_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
 _MAX_CARD_MIB = 16 * 1024 * 1024
 """MiB; a larger value is not plausible."""
@@ -47,7 +48,7 @@ ENGINE_DEVICES = (
 """Prints whether the installed built-in engine finds a graphics processor."""
 SERVER_DEVICES = "--list-devices"
 """The option of llama-server that lists the graphics processors which it can use."""
-_DEVICE = re.compile(r"^ +[^\s:]+: .*\(([0-9]{1,9}) MiB, [0-9]{1,9} MiB free\)\s*$", re.MULTILINE)
+_DEVICE = lazy_re(r"^ +[^\s:]+: .*\(([0-9]{1,9}) MiB, [0-9]{1,9} MiB free\)\s*$", re.MULTILINE)
 Memory = tuple[int | None, int | None]
 """Total and free bytes."""
 READ_LIMIT = 64 * 1024

@@ -20,6 +20,7 @@ from typing import Final
 from ollm_tui.config.regular_file import open_binary
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, present
+from ollm_tui.lazy import lazy_re
 from ollm_tui.models.checkpoints import (
     FAMILIES,
     LLM,
@@ -35,7 +36,7 @@ from ollm_tui.protocol.model import ModelInfo
 HEADER_LIMIT: Final = 32 * 1024 * 1024
 MOST_TENSORS: Final = 100_000
 _LENGTH: Final = struct.Struct("<Q")
-_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
+_NAME: Final = lazy_re(rb"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _PICKLE: Final = "/data.pkl"
 _KINDS: Final[Mapping[str, str]] = {VIDEO: "video"}
 

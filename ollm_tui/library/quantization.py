@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from ollm_tui.lazy import lazy_re
+
 _BEST_FIRST = (
     "F32", "BF16", "F16", "Q8_K_XL", "Q8_1", "Q8_0", "FP8", "Q6_K_XL", "Q6_K_L", "Q6_K",
     "Q5_K_XL", "Q5_K_L", "Q5_K_M", "Q5_K", "Q5_1", "Q5_K_S", "Q5_0", "Q4_K_XL", "Q4_K_L",
@@ -14,11 +16,11 @@ _BEST_FIRST = (
 """The names, the best quality first: by the mean of bits that `quantize` reports for 8B models."""
 _RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(_BEST_FIRST)}
 _OTHER_NAMES: Mapping[str, str] = {"FP32": "F32", "FP16": "F16", "FLOAT16": "F16", "FLOAT32": "F32"}
-_CLASS = re.compile(r"(?:IQ|TQ|Q|MXFP|NVFP|FP|BF|F)([0-9]{1,2})(?:_.*)?", re.DOTALL)
+_CLASS = lazy_re(r"(?:IQ|TQ|Q|MXFP|NVFP|FP|BF|F)([0-9]{1,2})(?:_.*)?", re.DOTALL)
 DYNAMIC = "UD-"
 """The prefix of dynamic quantizations, in which layers have different types."""
 _LONGEST_FIRST = sorted((*_BEST_FIRST, *_OTHER_NAMES), key=len, reverse=True)
-_NAME = re.compile(
+_NAME = lazy_re(
     rf"(?<![A-Za-z0-9])(UD[-_])?({'|'.join(_LONGEST_FIRST)})(?![A-Za-z0-9])", re.IGNORECASE
 )
 

@@ -5,11 +5,12 @@ from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+from ollm_tui.lazy import lazy_re
 
-_DOUBTFUL = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
+_DOUBTFUL = lazy_re(r"[\s\\\x00-\x20\x7f-\x9f]")
 _HARMLESS_QUERIES: Final = frozenset({"download"})
-_LINK = re.compile(r"<([^<>]{1,4096})>([^<>]*)")
-_RELATION = re.compile(r';\s*rel\s*=\s*"?([^";,]*)', re.IGNORECASE)
+_LINK = lazy_re(r"<([^<>]{1,4096})>([^<>]*)")
+_RELATION = lazy_re(r';\s*rel\s*=\s*"?([^";,]*)', re.IGNORECASE)
 Origin = tuple[str, str, int]
 
 

@@ -5,7 +5,6 @@ of code", tables row by row with the names of the columns. Nothing is left out b
 lines are the same however the answer is cut into pieces.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,22 +14,23 @@ from markdown_it.token import Token
 from ollm_tui.decode.bare_links import bare_links
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.sentences import WIDE_ENDS, is_end
+from ollm_tui.lazy import lazy_re
 
-_FENCE: Final = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)\Z")
-_HEADING: Final = re.compile(r" {0,3}(?P<marks>#{1,6})(?:\s+(?P<text>.*?))?(?:\s+#+)?\s*\Z")
-_WHOLE: Final = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
+_FENCE: Final = lazy_re(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)\Z")
+_HEADING: Final = lazy_re(r" {0,3}(?P<marks>#{1,6})(?:\s+(?P<text>.*?))?(?:\s+#+)?\s*\Z")
+_WHOLE: Final = lazy_re(r"\s{0,3}#{1,6}(?:\s|\Z)")
 """The beginning of a heading, which is given as one line."""
-_RULE: Final = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*\Z")
-_ITEM: Final = re.compile(r"(?P<indent>\s*)(?:[-*+]|(?P<number>\d{1,9}[.)]))\s+(?P<text>.*)\Z")
-_TASK: Final = re.compile(r"\[(?P<mark>[ xX])\]\s+")
-_QUOTE: Final = re.compile(r"\s{0,3}(?:>\s?)+(?P<text>.*)\Z")
-_COLUMNS_LINE: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
-_PAUSE: Final = re.compile(rf"\s+|(?<=[{WIDE_ENDS}])")
+_RULE: Final = lazy_re(r"\s*([-*_])(?:\s*\1){2,}\s*\Z")
+_ITEM: Final = lazy_re(r"(?P<indent>\s*)(?:[-*+]|(?P<number>\d{1,9}[.)]))\s+(?P<text>.*)\Z")
+_TASK: Final = lazy_re(r"\[(?P<mark>[ xX])\]\s+")
+_QUOTE: Final = lazy_re(r"\s{0,3}(?:>\s?)+(?P<text>.*)\Z")
+_COLUMNS_LINE: Final = lazy_re(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
+_CELL_END: Final = lazy_re(r"(?<!\\)\|")
+_PAUSE: Final = lazy_re(rf"\s+|(?<=[{WIDE_ENDS}])")
 """Where a sentence may end."""
-_NUMBER: Final = re.compile(r"\s*\d{1,9}\.\Z")
+_NUMBER: Final = lazy_re(r"\s*\d{1,9}\.\Z")
 """The number of an item."""
-_SPACE: Final = re.compile(r"\s+(?=\S)")
+_SPACE: Final = lazy_re(r"\s+(?=\S)")
 LONGEST: Final = 240
 """Characters from which on a sentence is divided at a space."""
 _LONGEST_MARKED: Final = 1_000

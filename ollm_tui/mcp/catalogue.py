@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 MOST_PROMPTS: Final = 200
@@ -20,9 +21,9 @@ LONGEST_NAME: Final = 256
 LONGEST_URI: Final = 2_000
 _LONGEST_TEXT: Final = 1_000
 _LONGEST_COMMAND: Final = 48
-_NOT_TYPED: Final = re.compile(r"[^a-z0-9_.-]+")
-_VARIABLE: Final = re.compile(r"\{[^{}]*\}")
-_VARIABLE_NAMES: Final = re.compile(r"[A-Za-z0-9_%.]+")
+_NOT_TYPED: Final = lazy_re(r"[^a-z0-9_.-]+")
+_VARIABLE: Final = lazy_re(r"\{[^{}]*\}")
+_VARIABLE_NAMES: Final = lazy_re(r"[A-Za-z0-9_%.]+")
 
 
 @dataclass(frozen=True, slots=True)

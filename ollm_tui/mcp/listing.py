@@ -12,6 +12,7 @@ from typing import Final
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import size_text
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import SERVER_SEPARATOR
 from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
@@ -127,7 +128,7 @@ def _parameters(schema: JsonValue) -> JsonObject:
 LONGEST_PREFIX: Final = 24
 LONGEST_TOOL_NAME: Final = 64
 """Characters that every backend accepts."""
-_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_NAMES: Final = lazy_re(r"[^A-Za-z0-9_-]")
 _MARK: Final = 6
 
 

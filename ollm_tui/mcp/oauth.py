@@ -4,7 +4,6 @@ The SDK forgets when a token ends and where it is renewed, so both are kept with
 outside a sign-in: a request that needs one is refused by the server, as it would be without.
 """
 
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from ipaddress import ip_address
@@ -29,6 +28,7 @@ from pydantic import AnyUrl, BaseModel, PrivateAttr, ValidationError
 
 from ollm_tui.config.urls import split_web_url
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.mcp.settings import HttpServer
 from ollm_tui.mcp.tokens import ServerTokens
 from ollm_tui.protocol.errors import AIError
@@ -39,7 +39,7 @@ _FORBIDDEN: Final = 403
 _ENDED: Final = 1.0
 """A time at which a token has ended."""
 _WITHOUT_BROWSER: Final = "http://127.0.0.1/callback"
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
+_SCOPE: Final = lazy_re(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 _MOST_SCOPES: Final = 50
 NO_REGISTRATION: Final = (
     "Its authorization server does not take ollm as a new client. Set `oauth.client_id` to one "

@@ -4,7 +4,6 @@ Most have `{"mcpServers": {NAME: {...}}}`, VS Code has `{"servers": ...}`, alone
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -12,13 +11,14 @@ from ollm_tui.config.sources import escaped
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.json_fields import as_object
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 LARGEST: Final = 1024 * 1024
 """Bytes of such a file."""
 _TABLES: Final = ("mcpServers", "servers", "context_servers")
-_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE: Final = lazy_re(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _TEXTS: Final = ("command", "cwd", "url")
 _HTTP: Final = frozenset({"http", "streamable-http", "streamableHttp", "streamable_http"})
 TomlServer = dict[str, str | list[str] | dict[str, Any] | bool | float]

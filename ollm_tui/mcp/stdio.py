@@ -5,7 +5,6 @@ message goes into the log.
 """
 
 import json
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
@@ -17,6 +16,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, jsonrpc_message_adapter
 
 from ollm_tui.decode.counted import size_text
+from ollm_tui.lazy import lazy_re
 from ollm_tui.mcp.log import FloodLimit, ServerLog
 from ollm_tui.mcp.process import PIECE, ServerProcess
 
@@ -25,7 +25,7 @@ _IN_THREAD: Final = 256 * 1024
 """Bytes of a message from which on it is parsed beside the event loop."""
 _FLOOD_PAUSE_S: Final = 0.002
 _QUEUED: Final = 64
-_ANSWERED: Final = re.compile(rb'\A\s*\{[^{}]{0,200}?"id"\s*:\s*("[^"\\]{1,100}"|[0-9]{1,18})')
+_ANSWERED: Final = lazy_re(rb'\A\s*\{[^{}]{0,200}?"id"\s*:\s*("[^"\\]{1,100}"|[0-9]{1,18})')
 
 Incoming: TypeAlias = SessionMessage | Exception
 Streams: TypeAlias = tuple[

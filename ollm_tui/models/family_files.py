@@ -22,12 +22,13 @@ from ollm_tui.config.yaml_file import (
     read_yaml,
 )
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 from ollm_tui.models.family_schema import DEFAULT_VARIANT, Family, read_family
 from ollm_tui.models.name_pattern import NamePattern, SlowPatternError, plain_name
 
 BUILT_IN: Final = Path(__file__).parent.parent / "families"
 MOST_USER_FILES: Final = 500
-_INDEXED: Final = re.compile(
+_INDEXED: Final = lazy_re(
     r"^(?:_id|priority|type|modelPattern):[^\n]*\n(?:[ \t#][^\n]*\n|\n)*", re.MULTILINE
 )
 """The keys of a file that tell which models it is for."""

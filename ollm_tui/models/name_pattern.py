@@ -11,15 +11,16 @@ from typing import Any, Final
 
 from ollm_tui.config.yaml_file import PatternText
 from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
+from ollm_tui.lazy import lazy_re
 
 LONGEST_NAME: Final = 200
 LONGEST_PATTERN: Final = 500
 LIMIT_S: Final = 0.05
 """How long one pattern of a file that is not built in may search one name."""
-_WRITTEN: Final = re.compile(r"/(.*)/([a-z]*)", re.DOTALL)
+_WRITTEN: Final = lazy_re(r"/(.*)/([a-z]*)", re.DOTALL)
 _FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "g": 0, "u": 0, "y": 0}
-_MODEL_FILE: Final = re.compile(r"\.(?:gguf|safetensors|bin)$", re.IGNORECASE)
-_SEPARATORS: Final = re.compile(r"[\s:@]+")
+_MODEL_FILE: Final = lazy_re(r"\.(?:gguf|safetensors|bin)$", re.IGNORECASE)
+_SEPARATORS: Final = lazy_re(r"[\s:@]+")
 
 
 def plain_name(name: str) -> str:

@@ -5,10 +5,10 @@ Ollama reads a JSON number as seconds and text as a Go duration, which needs a u
 """
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Final
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 FOREVER: Final = -1
@@ -17,9 +17,9 @@ _UNITS: Final[Mapping[str, float]] = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600,
 }  # fmt: skip
 _DECIMAL: Final = r"[0-9]+(?:\.[0-9]+)?"
-_PART: Final = re.compile(f"({_DECIMAL})({'|'.join(_UNITS)})")
-_TEXT: Final = re.compile(f"(?:{_PART.pattern})+")
-_NUMBER: Final = re.compile(_DECIMAL)
+_PART: Final = lazy_re(f"({_DECIMAL})({'|'.join(_UNITS)})")
+_TEXT: Final = lazy_re(f"(?:{_PART.pattern})+")
+_NUMBER: Final = lazy_re(_DECIMAL)
 _MAX_S: Final = 9_000_000_000
 """A Go duration holds a little more."""
 

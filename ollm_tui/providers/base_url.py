@@ -1,18 +1,18 @@
 """Base URLs of servers, the URLs of their endpoints, and what a URL says about its server."""
 
 import ipaddress
-import re
 import socket
 from collections.abc import Iterator
 from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
 
 from ollm_tui.config import urls
 from ollm_tui.config.urls import LOOPBACK_OF, STANDARD_PORTS, split_web_url
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_VERSION = re.compile(r"/v\d+[a-z0-9]*(?=/|$)")
-_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
-_ENDPOINTS = re.compile(r"/(chat/completions|completions|messages|models)$")
+_VERSION = lazy_re(r"/v\d+[a-z0-9]*(?=/|$)")
+_SCHEME = lazy_re(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_ENDPOINTS = lazy_re(r"/(chat/completions|completions|messages|models)$")
 
 
 def ollama_url(value: str | None) -> str:

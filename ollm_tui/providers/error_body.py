@@ -7,6 +7,7 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.sse import SSEDecoder
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 MAX_MESSAGE_CHARS = 2000
@@ -30,12 +31,12 @@ _FINE = frozenset({"", "0", "200", "ok", "success"})
 """Codes of success that some servers send with every piece of an answer."""
 _NOT_KNOWN = frozenset({"extra_forbidden", "value_error.extra"})
 """What versions 1 and 2 of pydantic call an unknown field."""
-_TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
-_SENTENCE = re.compile(
+_TITLE = lazy_re(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_SENTENCE = lazy_re(
     r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
 )
-_TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
-_TRACE_LINE = re.compile(r'^[ \t]*File "[^"\n]*", line \d+', re.MULTILINE)
+_TAG = lazy_re(r"<[!/?a-zA-Z][^>]*>")
+_TRACE_LINE = lazy_re(r'^[ \t]*File "[^"\n]*", line \d+', re.MULTILINE)
 """A line of a Python stack trace."""
 
 

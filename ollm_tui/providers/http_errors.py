@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import integer, present, string, strings
 from ollm_tui.decode.retry_after import retry_after
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import (
@@ -30,12 +31,12 @@ Category: TypeAlias = Literal[
     "rate_limit", "quota", "overloaded", "server", "out_of_memory", "timeout", "cancelled",
 ]  # fmt: skip
 
-_UNSUPPORTED = re.compile(
+_UNSUPPORTED = lazy_re(
     r"does not support (chat|tools|thinking|completions?)|--jinja|tool choice requires"
 )
-_NOT_READ = re.compile(r'option "\w+" must be of type|invalid format: .*expected "json"')
+_NOT_READ = lazy_re(r'option "\w+" must be of type|invalid format: .*expected "json"')
 """A value in the request that Ollama refuses with status 500."""
-_NO_PICTURES = re.compile(
+_NO_PICTURES = lazy_re(
     r"(?:image|picture|vision|multi-?modal)s?(?: inputs?)? (?:is|are) not supported"
     r"|(?:not|n't) support (?:image|picture|vision|multi-?modal)|not a multi-?modal model"
     r"|\bat most 0 image|missing data required for image input"
@@ -43,24 +44,22 @@ _NO_PICTURES = re.compile(
     re.IGNORECASE,
 )
 """A model for text only, by the words of llama.cpp, vLLM, Ollama, OpenAI and OpenRouter."""
-_NOT_LOADED = re.compile(r"\bmodel name=\S+ failed to load|\bfailed to load model\b", re.IGNORECASE)
-_NOT_REMOVABLE = re.compile(r"\bis not removable\b")
-_NO_PATH = re.compile(
+_NOT_LOADED = lazy_re(r"\bmodel name=\S+ failed to load|\bfailed to load model\b", re.IGNORECASE)
+_NOT_REMOVABLE = lazy_re(r"\bis not removable\b")
+_NO_PATH = lazy_re(
     r"(?:404:? |file |page |path |route |resource )*not found(?: \(404\))?\.?"
     r"|(?:invalid url|unexpected endpoint|unknown (?:endpoint|path|route|url)|no route|cannot "
     r"(?:get|post|delete) /).*",
     re.IGNORECASE | re.DOTALL,
 )
 """How servers say in JSON that a path, and not a model, does not exist."""
-_MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
-_FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
-_BEFORE_OVERFLOW = re.compile(f"{_QUOTA.pattern}|(?i:{_MEMORY.pattern})")
+_MEMORY = lazy_re(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
+_FILTER = lazy_re(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
+_QUOTA = lazy_re(r"insufficient_quota|billing_hard_limit|credit balance is too low")
+_BEFORE_OVERFLOW = lazy_re(f"{_QUOTA.pattern}|(?i:{_MEMORY.pattern})")
 """What counts more than a full context window in the same message."""
-_NO_MODEL = re.compile(
-    r"model_not_found|model \S+ not found|invalid model name passed", re.IGNORECASE
-)
-_BAD_KEY = re.compile(
+_NO_MODEL = lazy_re(r"model_not_found|model \S+ not found|invalid model name passed", re.IGNORECASE)
+_BAD_KEY = lazy_re(
     # LiteLLM without a database looks there for every key that is not its own.
     r"invalid_api_key|incorrect api key|API_KEY_INVALID|no_db_connection",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TypeAlias
 
 from ollm_tui.decode.json_fields import integer, string, strings
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.request import SAMPLING_OPTIONS
@@ -31,7 +32,7 @@ _KIND = r"(?:request )?(?:parameter|param|propert(?:y|ie)|field|(?:keyword )?arg
 _NAMES = r"""[:\s]*(?P<names>['"`]?[\w.\[\]]+['"`]?(?:(?:,| and) ?['"`]?[\w.\[\]]+['"`]?)*)"""
 _ONE = r"""['"`](?P<names>[\w.\[\]]+)['"`]"""
 _PHRASES = tuple(
-    re.compile(phrase, re.IGNORECASE)
+    lazy_re(phrase, re.IGNORECASE)
     for phrase in (
         rf"(?:unknown|unsupported|unrecognized|unexpected) {_KIND}s?(?:\(s\))?"
         rf"(?: supplied| provided)?{_NAMES}",
@@ -46,10 +47,10 @@ _PHRASES = tuple(
         r"unexpected fields in the request[:\s]*[\[{(](?P<names>[^\]})]*)",  # transformers serve
     )
 )
-_WORD = re.compile(r"[\w.\[\]]+")
-_STEP = re.compile(r"[^.\[\]]+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NO_TOOLS = re.compile(
+_WORD = lazy_re(r"[\w.\[\]]+")
+_STEP = lazy_re(r"[^.\[\]]+")
+_HUMP = lazy_re(r"(?<=[a-z])(?=[A-Z])")
+_NO_TOOLS = lazy_re(
     r"(?:(?:does not|doesn't|do not|not) support|no support for) (?:native )?"
     r"(?:tools?\b|tool[ _-](?:use|call|choice)|function[ _-]?call)"
     r"|endpoints found that support tool use"  # OpenRouter
@@ -61,7 +62,7 @@ _NO_TOOLS = re.compile(
 )
 _UNKNOWN_FIELD = frozenset({"unsupported_parameter", "unknown_parameter"})
 _TOOL_FIELDS = frozenset({"tools", "body.tools"})
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_re(
     # codes
     r"context_length_exceeded|exceed_context_size|too_many_prompt_tokens|too_many_tokens"
     r"|context_window_exceeded|contextwindowexceeded|context_overflow|string_above_max_length"
@@ -88,28 +89,28 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 """A full context window, by the words of some thirty servers."""
-_RATE_LIMIT = re.compile(
+_RATE_LIMIT = lazy_re(
     r"rate.?limit|\bper[ _-]?(?:second|min|hour|day)|daily|monthly|\bTP[MD]\b|throttl"
     r"|please wait|too many requests",
     re.IGNORECASE,
 )
 """A limit of tokens per time, which is not a full context window."""
 _OVERFLOW_SIZES = (
-    re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
-    re.compile(r"(?P<used>\d+) tokens > (?P<limit>\d+)"),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+).*?(?P<used>\d+) input tokens", re.DOTALL),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+)"),
-    re.compile(r"length (?P<used>\d+)\).*?model length of (?P<limit>\d+)"),
-    re.compile(r"length (?P<used>\d+)\).*?context length (?P<limit>\d+)"),
-    re.compile(r"count (?:of )?\(?(?P<used>\d+)\)? exceeds.{0,50}?\(?(?P<limit>\d+)"),
-    re.compile(r"prompt length is (?P<limit>\d+).{0,50}?contains (?P<used>\d+) tokens"),
-    re.compile(r"contains (?P<used>\d+) tokens.{0,50}?(?P<limit>\d+) maximum context"),
-    re.compile(r"[Ll]ength \(?(?P<used>\d+)\)? exceeds.{0,50}?length (?:of )?\(?(?P<limit>\d+)"),
-    re.compile(r"token limit: (?P<limit>\d+) \(requested: (?P<used>\d+)"),
-    re.compile(r"has (?P<used>\d+) tokens, but the configured context size is (?P<limit>\d+)"),
-    re.compile(r"less than (?P<limit>\d+) tokens\. Given: (?P<used>\d+)"),
-    re.compile(r"input length should be \[\d+, (?P<limit>\d+)\]"),
+    lazy_re(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
+    lazy_re(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
+    lazy_re(r"(?P<used>\d+) tokens > (?P<limit>\d+)"),
+    lazy_re(r"context length (?:is|of) (?P<limit>\d+).*?(?P<used>\d+) input tokens", re.DOTALL),
+    lazy_re(r"context length (?:is|of) (?P<limit>\d+)"),
+    lazy_re(r"length (?P<used>\d+)\).*?model length of (?P<limit>\d+)"),
+    lazy_re(r"length (?P<used>\d+)\).*?context length (?P<limit>\d+)"),
+    lazy_re(r"count (?:of )?\(?(?P<used>\d+)\)? exceeds.{0,50}?\(?(?P<limit>\d+)"),
+    lazy_re(r"prompt length is (?P<limit>\d+).{0,50}?contains (?P<used>\d+) tokens"),
+    lazy_re(r"contains (?P<used>\d+) tokens.{0,50}?(?P<limit>\d+) maximum context"),
+    lazy_re(r"[Ll]ength \(?(?P<used>\d+)\)? exceeds.{0,50}?length (?:of )?\(?(?P<limit>\d+)"),
+    lazy_re(r"token limit: (?P<limit>\d+) \(requested: (?P<used>\d+)"),
+    lazy_re(r"has (?P<used>\d+) tokens, but the configured context size is (?P<limit>\d+)"),
+    lazy_re(r"less than (?P<limit>\d+) tokens\. Given: (?P<used>\d+)"),
+    lazy_re(r"input length should be \[\d+, (?P<limit>\d+)\]"),
 )
 
 

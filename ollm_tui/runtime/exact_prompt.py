@@ -1,6 +1,5 @@
 """The prompt that a model really gets: as its engine tells, or rendered from its template."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import string
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -33,7 +33,7 @@ Origin: TypeAlias = Literal["engine", "template", "messages"]
 FRAME: Final = "template"
 """The role of what the template adds around messages."""
 _BLANK: Final = "The chat has no question yet; a blank stands for it."
-_TWO_LETTERS: Final = re.compile(r"\w\w")
+_TWO_LETTERS: Final = lazy_re(r"\w\w")
 _MOST_TRIES: Final = 200
 """Places of a text inside longer words that are passed over."""
 

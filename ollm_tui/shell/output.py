@@ -1,15 +1,15 @@
 """The output of a command: its beginning and its end are kept, what is between them is counted."""
 
-import re
 from typing import Final
 
 from ollm_tui.decode.counted import size_text
+from ollm_tui.lazy import lazy_re
 
 HEAD_BYTES: Final = 12_000
 TAIL_BYTES: Final = 20_000
 _LINE_END_WITHIN: Final = 2_000
 """How far a cut is moved to the end of a line."""
-_ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_ESCAPE: Final = lazy_re(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 class KeptOutput:

@@ -4,14 +4,15 @@ Anything else is asked about as a whole: several commands, redirections, expansi
 that run other ones. What is not understood counts as anything else.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
-_SINGLE: Final = re.compile(r"'([ -&(-~]*)'")
-_DOUBLE: Final = re.compile(r'"([ #%-\[\]^_a-~]*)"')
+from ollm_tui.lazy import lazy_re
+
+_PLAIN: Final = lazy_re(r"[A-Za-z0-9_@%+:,./=-]+")
+_SINGLE: Final = lazy_re(r"'([ -&(-~]*)'")
+_DOUBLE: Final = lazy_re(r'"([ #%-\[\]^_a-~]*)"')
 _LONGEST: Final = 4_000
 _WRAPPER_NAMES: Final = """
 . alias ash at awk bash batch bg bind builtin busybox case chroot chrt command coproc cpulimit
@@ -30,7 +31,7 @@ _WRAPPERS: Final = frozenset(_WRAPPER_NAMES.split())
 _CODE: Final = frozenset(
     {"-c", "-e", "-E", "-p", "-m", "-r", "--eval", "--print", "-exec", "--command"}
 )
-_INTERPRETER: Final = re.compile(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|Rscript)[\d.]*")
+_INTERPRETER: Final = lazy_re(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|Rscript)[\d.]*")
 REST: Final = "*"
 """At the end of a pattern: any further words that are no options."""
 

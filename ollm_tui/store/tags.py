@@ -1,14 +1,14 @@
 """The tags of a chat: words that a person gives it, to choose by."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_TAGS: Final = 20
 """Tags of one chat."""
-_TAG: Final = re.compile(r"\w[\w./+-]{0,39}")
+_TAG: Final = lazy_re(r"\w[\w./+-]{0,39}")
 _SHOWN: Final = 60
 _REMOVES: Final = "-"
 _SIGN: Final = "#"

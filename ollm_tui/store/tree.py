@@ -1,7 +1,6 @@
 """The tree of a chat as it is shown, and branches that become chats: SQL and plain values."""
 
 import json
-import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.branches import Node, leaves, siblings, subtree
 from ollm_tui.store.database import Database
@@ -22,7 +22,7 @@ from ollm_tui.store.statements import PATH, chat_state, load_conversation
 WORDS: Final = 200
 """Characters of a message that the tree shows at most."""
 _AT_ONCE: Final = 200
-_FORK: Final = re.compile(r" ?\(fork(?: (?P<number>[0-9]{1,6}))?\)\Z")
+_FORK: Final = lazy_re(r" ?\(fork(?: (?P<number>[0-9]{1,6}))?\)\Z")
 """The end of the title of a copy."""
 
 

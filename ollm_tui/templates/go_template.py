@@ -11,15 +11,16 @@ from dataclasses import replace
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
-_OPENED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+|`[^`]*+|\'(?:[^\'\\\n]|\\.)*+')
+_OPENED: Final = lazy_re(r'"(?:[^"\\\n]|\\.)*+|`[^`]*+|\'(?:[^\'\\\n]|\\.)*+')
 """A text in quotes up to where its second quote should be."""
-_MARK: Final = re.compile("[\"`']|}}")
-_COMMENT: Final = re.compile(r"(?:-\s)?\s*/\*")
-_FIELD: Final = re.compile(r"(?<![\w.)\]])(?:\$\w*)?((?:\.[A-Za-z_]\w*)+)")
-_OWN_FIELD: Final = re.compile(r"(?<![\w.)\]$])\.([A-Za-z_]\w*)")
+_MARK: Final = lazy_re("[\"`']|}}")
+_COMMENT: Final = lazy_re(r"(?:-\s)?\s*/\*")
+_FIELD: Final = lazy_re(r"(?<![\w.)\]])(?:\$\w*)?((?:\.[A-Za-z_]\w*)+)")
+_OWN_FIELD: Final = lazy_re(r"(?<![\w.)\]$])\.([A-Za-z_]\w*)")
 """A field of what a block is about, and not of a variable."""
-_KEYWORD: Final = re.compile(r"(?:if|range|with|block|define|else|end)\b")
+_KEYWORD: Final = lazy_re(r"(?:if|range|with|block|define|else|end)\b")
 _OPENING: Final = frozenset({"if", "range", "with", "block", "define"})
 READ_LIMIT: Final = 64 * 1024
 """How many characters of a template are read."""

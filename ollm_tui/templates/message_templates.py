@@ -5,7 +5,6 @@ for the system prompt. Text that users, models, tools and files write stays as i
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -15,6 +14,7 @@ from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import Block, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
@@ -22,7 +22,7 @@ from ollm_tui.protocol.message import JINJA, TEMPLATE_VALUES, Message, has_templ
 from ollm_tui.protocol.request import Request
 from ollm_tui.templates.renderer import TEMPLATE_LIMIT, Refusal, TemplateRenderer
 
-_MISSING: Final = re.compile(r"'([^']*)' is undefined")
+_MISSING: Final = lazy_re(r"'([^']*)' is undefined")
 _LIMITS: Final = frozenset({"time", "memory", "too_large", "too_long", "too_deep"})
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -12,6 +11,7 @@ from anyio import to_thread
 
 from ollm_tui.config.foreign import Misuse
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.json_type import JsonType, json_type_of, to_json
@@ -21,8 +21,8 @@ class ToolFailure(Exception):
     """An expected failure of a tool; the model reads the message."""
 
 
-_SECTION = re.compile(r"(Args|Arguments|Returns|Raises|Yields|Examples?|Notes?):")
-_ARGUMENT = re.compile(r"\*{0,2}(\w+)(?: *\([^)]*\))?: *(.*)")
+_SECTION = lazy_re(r"(Args|Arguments|Returns|Raises|Yields|Examples?|Notes?):")
+_ARGUMENT = lazy_re(r"\*{0,2}(\w+)(?: *\([^)]*\))?: *(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _join(lines: list[str]) -> str:
 ToolReturn: TypeAlias = str | ToolOutput
 ToolFunction: TypeAlias = Callable[..., ToolReturn] | Callable[..., Awaitable[ToolReturn]]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_NAME = lazy_re(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 EVERY_TOOL = "all"
 """Stands for every tool in the settings, so no tool can have this name."""
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -6,7 +6,6 @@ Every failure on the way is an error result. No id is ever run a second time.
 import copy
 import difflib
 import logging
-import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import anyio
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import without_private_keys
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Approver, Tool
 from ollm_tui.protocol.tools import (
@@ -38,7 +38,7 @@ from ollm_tui.tools.writing.journal import ChangeJournal
 MOST_BYTES = 256 * 1024
 PREPARING_S = 20.0
 """How long a call may take to see what it would do."""
-_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSENDABLE = lazy_re("[\x00\ud800-\udfff]")
 
 
 def repair(text: str) -> str:

@@ -5,26 +5,27 @@ times are those of RFC 3339, which always have a time zone.
 """
 
 import ipaddress
-import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Final
+
+from ollm_tui.lazy import lazy_re
 
 if TYPE_CHECKING:
     from jsonschema import FormatChecker
 
 LONGEST: Final = 2_000
 """Characters of a text that may have a format; `uri` has no limit, since it may hold data."""
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME: Final = re.compile(
+_DATE: Final = lazy_re(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME: Final = lazy_re(
     r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))"
 )
-_EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
-_URI: Final = re.compile(
+_EMAIL: Final = lazy_re(r"[^\s@]+@[^\s@]+")
+_URI: Final = lazy_re(
     r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*"
 )
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_UUID: Final = lazy_re(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_LABEL: Final = lazy_re(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _LONGEST_HOST: Final = 253
 
 

@@ -5,7 +5,6 @@ stands for is checked; the connection then goes to one of these.
 """
 
 import ipaddress
-import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ import anyio.to_thread
 import idna
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
 IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Networks: TypeAlias = Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
@@ -25,8 +25,8 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 USUAL_PORTS: Final = {"http": 80, "https": 443}
 LONGEST: Final = 4_000
-_UNFIT: Final = re.compile(r"[\s\x00-\x20\x7f-\x9f\ud800-\udfff\\<>\"^`{|}]")
-_HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9_])?")
+_UNFIT: Final = lazy_re(r"[\s\x00-\x20\x7f-\x9f\ud800-\udfff\\<>\"^`{|}]")
+_HOST: Final = lazy_re(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9_])?")
 _KEPT: Final = "%/:?@!$&'()*+,;=~-._[]"
 _DENIED: Final = tuple(
     ipaddress.ip_network(network)

@@ -3,13 +3,13 @@
 A reader takes only what its writer writes. Other text is None, so it is shown as it is.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 
 FETCH: Final = "web_fetch"
 SEARCH: Final = "web_search"
@@ -17,9 +17,9 @@ WEB_TOOLS: Final = frozenset({FETCH, SEARCH})
 MOST_RESULTS: Final = 10
 _TITLE: Final = "Title: "
 _ADDRESS: Final = "Address: "
-_FACTS: Final = re.compile(r"[0-9]{3} · [^\n]{1,400}")
-_HEADING: Final = re.compile(r"[0-9]{1,3} results? from [^\s]{1,300}")
-_URL: Final = re.compile(r"https?://[^\s]{1,12000}")
+_FACTS: Final = lazy_re(r"[0-9]{3} · [^\n]{1,400}")
+_HEADING: Final = lazy_re(r"[0-9]{1,3} results? from [^\s]{1,300}")
+_URL: Final = lazy_re(r"https?://[^\s]{1,12000}")
 _MOST_NOTES: Final = 4
 
 

@@ -1,6 +1,5 @@
 """`ollm draw`: pictures of a text, each in a file."""
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, MediaDelta
@@ -33,7 +33,7 @@ from ollm_tui.runtime.compose import Runtime
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
-_SIZE: Final = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
+_SIZE: Final = lazy_re(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 _MOST: Final = 20
 _LARGEST_SEED: Final = 2**63 - 1 - _MOST
 _SUFFIXES: Final = {

@@ -1,6 +1,5 @@
 """`ollm embed`: texts to vectors, one line of JSON for each."""
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,6 +12,7 @@ from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import EmbeddingContent, TextContent
 from ollm_tui.protocol.chat_events import Finish
 from ollm_tui.protocol.codec import event_to_json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 32
 """Texts of one request; their lines are written when it is answered."""
 
-_LINE_END: Final = re.compile(r"\r\n?|\n")
+_LINE_END: Final = lazy_re(r"\r\n?|\n")
 """`str.splitlines` also splits at form feeds and other characters within a line."""
 
 

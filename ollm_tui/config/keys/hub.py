@@ -3,7 +3,6 @@
 A token belongs to the hub it was given for: it is not sent if a higher layer names another hub.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,12 @@ from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.config.sources import ENVIRONMENT_RANK, FILE_RANK, READABLE_BY_OTHERS
 from ollm_tui.config.urls import server_url, url_origin
+from ollm_tui.lazy import lazy_re
 
 ENDPOINT: KeyPath = ("hub", "endpoint")
 TOKEN: KeyPath = ("hub", "token")
 TOKEN_ENV: KeyPath = ("hub", "token_env")
-_UNSENDABLE = re.compile(r"[^\x21-\x7e]")
+_UNSENDABLE = lazy_re(r"[^\x21-\x7e]")
 
 
 def resolve_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:

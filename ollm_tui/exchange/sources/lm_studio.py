@@ -5,7 +5,6 @@ made of steps: text, thinking, calls of tools and their results.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +18,7 @@ from ollm_tui.exchange.foreign import (
     message_or_none,
     time_ms,
 )
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent, UnknownContent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.message import Message
@@ -27,7 +27,7 @@ from ollm_tui.store.records import ChatRecord
 from ollm_tui.store.rows import ConversationSettings
 
 _APP: Final = "lm-studio"
-_SUFFIX: Final = re.compile(r"\.conversation$")
+_SUFFIX: Final = lazy_re(r"\.conversation$")
 _SYSTEM_PROMPT: Final = "llm.prediction.systemPrompt"
 
 

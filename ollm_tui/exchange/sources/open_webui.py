@@ -18,6 +18,7 @@ from ollm_tui.exchange.foreign import (
     picture,
     time_ms,
 )
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent, UnknownContent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.message import Message
@@ -25,10 +26,10 @@ from ollm_tui.store.records import ChatRecord
 from ollm_tui.store.rows import ConversationSettings
 
 _APP: Final = "open-webui"
-_OPENS: Final = re.compile(r'<details type="reasoning"[^>]*>\s*')
-_SUMMARY: Final = re.compile(r"<summary>[^<]*</summary>\s*")
+_OPENS: Final = lazy_re(r'<details type="reasoning"[^>]*>\s*')
+_SUMMARY: Final = lazy_re(r"<summary>[^<]*</summary>\s*")
 _CLOSES: Final = "</details>"
-_QUOTED: Final = re.compile(r"^> ?", re.MULTILINE)
+_QUOTED: Final = lazy_re(r"^> ?", re.MULTILINE)
 
 
 def fits(data: JsonMapping) -> bool:

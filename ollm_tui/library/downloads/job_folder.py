@@ -8,7 +8,6 @@ must run on the event loop: a lock taken in the thread of a cancelled task would
 import json
 import logging
 import os
-import re
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,7 @@ from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import is_named, open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.library.downloads.job_record import (
     UnsupportedFormat,
@@ -33,7 +33,7 @@ MAX_RECORD_BYTES: Final = 1024 * 1024
 MAX_RECORDS: Final = 1000
 MAX_ENTRIES: Final = 20_000
 """Directory entries that are read: each record has a lock file and perhaps a damaged copy."""
-_ID: Final = re.compile(r"[0-9a-z-]{1,64}")
+_ID: Final = lazy_re(r"[0-9a-z-]{1,64}")
 
 INTERRUPTED: Final = "interrupted"
 ADDRESS_LOST: Final = JobError(

@@ -4,7 +4,6 @@ A server may lie, or have another file by now. Bytes are appended to those of an
 only under the same strong ETag, at exactly the offset that was requested.
 """
 
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.downloads.part_file import PartState
 from ollm_tui.library.hub.repo import parse_sha256
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -21,10 +21,10 @@ from ollm_tui.protocol.fetch import Fetched
 CHANGED: Final = "changed on the server, starting over"
 NO_RANGES: Final = "the server cannot resume, starting over"
 MAX_WAIT_S: Final = 3600.0
-_STRONG: Final = re.compile(r'"[\x21\x23-\x7e]{1,250}"')
-_RANGE: Final = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
-_NUMBER: Final = re.compile(r"[0-9]{1,19}")
-_SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_STRONG: Final = lazy_re(r'"[\x21\x23-\x7e]{1,250}"')
+_RANGE: Final = lazy_re(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
+_NUMBER: Final = lazy_re(r"[0-9]{1,19}")
+_SECONDS: Final = lazy_re(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _STATUSES: Final[Mapping[int, ErrorCode]] = {
     401: ErrorCode.AUTH_FAILED,
     403: ErrorCode.PERMISSION_DENIED,

@@ -12,6 +12,7 @@ from typing import Final
 
 from ollm_tui.config.regular_file import real_path
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.file_names import SIDECAR_ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -21,7 +22,7 @@ MAX_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
 MAX_PATH_BYTES: Final = 1024
 MAX_FOLDERS: Final = 8
 _CHARACTERS: Final = frozenset(" ._-+=@,()[]{}!#&'")
-_DEVICE: Final = re.compile(
+_DEVICE: Final = lazy_re(
     r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³])\s*(\..*)?", re.IGNORECASE
 )
 _SHOWN: Final = 120

@@ -1,6 +1,5 @@
 """The errors of a hub, each with a hint on what to do."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
@@ -8,11 +7,12 @@ from http import HTTPStatus
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.retry_after import LONGEST_S, retry_after
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OFFLINE = "the built-in list still works offline"
 _MAX_CHARS = 300
-_RESET = re.compile(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
+_RESET = lazy_re(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
 FileKind: TypeAlias = Literal["model", "projector", "whisper", "voice", "drawing", "part", "other"]
@@ -16,9 +17,9 @@ MAX_TAGS = 200
 MAX_CHARS = 500
 """Limit of one text."""
 MAX_PATH_CHARS = 4096
-_REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_REPO = lazy_re(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
+_COMMIT = lazy_re(r"[0-9a-f]{40}")
+_SHA256 = lazy_re(r"[0-9a-fA-F]{64}")
 _LICENCE = "license:"
 _DETAILS = {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
 _CARD_DETAILS = {

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.file_names import (
     DESCRIPTION_ENDING,
     SUFFIX,
@@ -25,18 +26,16 @@ from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
 OTHER_SUFFIXES = frozenset(
     {".bin", ".safetensors", ".sft", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
 )
-_PROJECTOR = re.compile(r"(^|[^a-z])mmproj([^a-z]|$)", re.IGNORECASE)
-_WHISPER = re.compile(
+_PROJECTOR = lazy_re(r"(^|[^a-z])mmproj([^a-z]|$)", re.IGNORECASE)
+_WHISPER = lazy_re(
     r"(for-tests-)?ggml-(tiny|base|small|medium|large|turbo|distil)([^a-z]|$)", re.IGNORECASE
 )
-_PART = re.compile(
-    r"(?:^|[^a-z0-9])(vae|ae|clip[_-]?l|clip[_-]?g|t5[_-]?xxl|qwen[_-]?[23])(?![a-z])"
-)
+_PART = lazy_re(r"(?:^|[^a-z0-9])(vae|ae|clip[_-]?l|clip[_-]?g|t5[_-]?xxl|qwen[_-]?[23])(?![a-z])")
 """The parts of models that draw, by words of their names."""
-_ADAPTER = re.compile(
+_ADAPTER = lazy_re(
     r"(^|[^a-z])(lora|lycoris|controlnet|control|ipadapter)([^a-z]|$)", re.IGNORECASE
 )
-_IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
+_IMPORTANCES = lazy_re(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
 """A file of measurements used for quantizing."""
 _ORDER: Mapping[FileKind, int] = {
     "model": 0,
@@ -49,7 +48,7 @@ _ORDER: Mapping[FileKind, int] = {
 }
 _PROJECTORS = ("F16", "BF16", "Q8_0", "F32")
 """Image encoders by preference."""
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
+_UNUSABLE = lazy_re(r"[\x00-\x1f\x7f\\:]")
 _LONGEST_PART = 255
 _ALONE = -1
 """The count of a file that is no part."""

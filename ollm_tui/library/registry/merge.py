@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.file_names import SUFFIX, shard_of
 from ollm_tui.library.registry.entry import RegistryEntry, purposes_of_capability, purposes_of_tags
 from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, newest
@@ -19,22 +20,22 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 MAX_NAME_CHARS: Final = 300
 """The rest of a longer name is ignored."""
-_QUANTIZATION: Final = re.compile(
+_QUANTIZATION: Final = lazy_re(
     r"(?<![a-z0-9])(?:ud[-_])?"
     r"(?:i?q[1-8](?:_[a-z0-9]{1,4}){0,3}|b?f16|bf16|fp16|f32|fp32|mxfp4(?:_moe)?|tq[12]_0)"
     r"(?![a-z0-9])"
 )
-_PUBLISHER: Final = re.compile(
+_PUBLISHER: Final = lazy_re(
     r"^(?:qwen|google|microsoft|mistralai|meta-llama|deepseek-ai|openai|nvidia|ibm-granite"
     r"|huggingfacetb|allenai|coherelabs|cohereforai|utter-project|zai-org|thudm|moonshotai"
     r"|baidu|tencent|bytedance-seed|internlm|nousresearch|arcee-ai|liquidai|tiiuae)_"
 )
-_SEPARATORS: Final = re.compile(r"[\s:/_-]+")
-_JOINTS: Final = re.compile(r"(?<=[a-z]{2})(?=\d)|(?<=\d)(?=[a-z]{2})")
+_SEPARATORS: Final = lazy_re(r"[\s:/_-]+")
+_JOINTS: Final = lazy_re(r"(?<=[a-z]{2})(?=\d)|(?<=\d)(?=[a-z]{2})")
 _NOISE: Final = frozenset({"gguf", "latest", "imat", "imatrix", "i1", "meta", "ggml"})
 _HUB_HOSTS: Final = ("hf.co/", "huggingface.co/")
-_SIZE: Final = re.compile(r"^\s*(\d{1,6}(?:\.\d{1,6})?)\s*([kmbt])", re.IGNORECASE)
-_ACTIVE: Final = re.compile(r"(?<![a-z0-9.])a(\d{1,3}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE)
+_SIZE: Final = lazy_re(r"^\s*(\d{1,6}(?:\.\d{1,6})?)\s*([kmbt])", re.IGNORECASE)
+_ACTIVE: Final = lazy_re(r"(?<![a-z0-9.])a(\d{1,3}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE)
 _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _NEAR = 0.15
 """Relative tolerance of sizes: engines round, and some count the embeddings twice."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -26,13 +27,13 @@ _REQUIRED = frozenset(
      "output_config"}
 )  # fmt: skip
 """Keys that are never left out, as the answer would be another one, or none."""
-_NOT_SUPPORTED = re.compile(
+_NOT_SUPPORTED = lazy_re(
     r"deprecated|not support|unsupported|not permitted|not allowed|cannot both|may only be"
     r"|must be unset",
     re.IGNORECASE,
 )
-_TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
-_NO_ADAPTIVE_THINKING = re.compile(
+_TOO_LONG = lazy_re(r"max_tokens: \d+ > (\d+)")
+_NO_ADAPTIVE_THINKING = lazy_re(
     r"adaptive|thinking\.type|thinking: Input|expected tags", re.IGNORECASE
 )
 """How a model says that it only thinks by a budget."""

@@ -1,11 +1,11 @@
 """A `Request` as the body of `/messages`, where user and assistant take turns; pure."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 
 from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.decode.schema_forms import anthropic_form
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.blocks import (
     Block,
     DocumentContent,
@@ -37,7 +37,7 @@ MAX_DEFAULT_TOKENS = 32_000
 """The largest `max_tokens` without a request for more."""
 _SYSTEM = frozenset({"system", "developer"})
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
-_ID = re.compile(r"[A-Za-z0-9_-]+")
+_ID = lazy_re(r"[A-Za-z0-9_-]+")
 _NAMELESS = "unnamed"
 _OWN_CALL_KEYS = frozenset({"caller"})
 MEDIA_TYPES = frozenset({"image", "document"})

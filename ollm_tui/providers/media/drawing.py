@@ -4,7 +4,6 @@
 """
 
 import base64
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from typing import Final, TypeVar
@@ -14,6 +13,7 @@ from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import ImageContent, MediaData, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -33,7 +33,7 @@ MOST_PICTURES: Final = 16
 _SLICE: Final = 3 * 2**16
 """Bytes that are converted at once: other threads run in between."""
 _TEXT_SLICE: Final = 2**18
-_SIZE: Final = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,4})")
+_SIZE: Final = lazy_re(r"([1-9]\d{0,4})x([1-9]\d{0,4})")
 T = TypeVar("T")
 
 

@@ -15,6 +15,7 @@ from ollm_tui.decode.json_fields import (
     strings,
 )
 from ollm_tui.decode.thinking import opens_thinking
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
@@ -22,11 +23,11 @@ _FEATURES: Mapping[str, str] = {"tools": "tool_use", "insert": "infill", "thinki
 _INPUTS: Mapping[str, str] = {"vision": "image", "audio": "audio"}
 _BY_TEMPLATE: Mapping[str, str] = {"tools": "tool_use", "thinking": "thinking"}
 """Capabilities that depend on a model's template."""
-_ESCAPE = re.compile(r"\\([xuU](?P<code>(?<=x)[0-9a-f]{2}|(?<=u)[0-9a-f]{4}|(?<=U)[0-9a-f]{8})|.)")
+_ESCAPE = lazy_re(r"\\([xuU](?P<code>(?<=x)[0-9a-f]{2}|(?<=u)[0-9a-f]{4}|(?<=U)[0-9a-f]{8})|.)")
 _ESCAPES: Mapping[str, str] = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 """What Go writes for characters that are not printed."""
-_LONG_TEXT = re.compile(r'"""(?:[^"]|"(?!""))*+"""')
-_RENDERER = re.compile(r"^RENDERER (\S+)$", re.MULTILINE)
+_LONG_TEXT = lazy_re(r'"""(?:[^"]|"(?!""))*+"""')
+_RENDERER = lazy_re(r"^RENDERER (\S+)$", re.MULTILINE)
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
 

@@ -15,6 +15,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import integer, string
 from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
@@ -68,7 +69,7 @@ _KNOWN_FAILURES = (
         "Check the network of the machine that runs Ollama. " + AGAIN,
     ),
 )
-_BARE_STATUS = re.compile(r"\A(\d{3}):\s*\Z")
+_BARE_STATUS = lazy_re(r"\A(\d{3}):\s*\Z")
 """What Ollama says of a registry that refuses a request without a word."""
 _FINAL = frozenset(
     {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}

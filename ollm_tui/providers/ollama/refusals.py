@@ -3,6 +3,7 @@
 import re
 from http import HTTPStatus
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.models.thinking import FEATURE, THINKING
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -11,9 +12,9 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.unsupported import OnLeftOut
 
-_DAMAGED = re.compile(r"exceeds file size")
+_DAMAGED = lazy_re(r"exceeds file size")
 """A model file that is shorter than its header says."""
-_BAD_NAME = re.compile(
+_BAD_NAME = lazy_re(
     r'^invalid model name$|^(?:name|source|destination) "(.*)" is invalid$', re.DOTALL
 )
 _NAME_FORM = (

@@ -1,12 +1,12 @@
 """LocalAI: models of many kinds, which the server installs from galleries."""
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import quote
 
 from ollm_tui.decode.json_fields import as_object, number, objects, positive, string, strings
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
@@ -46,7 +46,7 @@ _OTHER_USES: Mapping[str, ModelCapability] = {
     "tts": SPEAKS,
     "sound_generation": COMPOSES,
 }
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
+_SIZE = lazy_re(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
 _POWERS: Mapping[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 

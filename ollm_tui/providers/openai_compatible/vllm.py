@@ -1,11 +1,11 @@
 """vLLM: its own options by the names of its version, and exact token counts."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ollm_tui.decode.json_fields import as_object, string, strings
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERSION_TIMEOUT_S = 2.0
 FIRST_STRUCTURED = (0, 12)
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\.dev)")
+_VERSION = lazy_re(r"v?(\d+)\.(\d+)(?!\.dev)")
 """A build from a shallow clone has the version `0.1.devN`, which means nothing."""
 _PROMPT_KEYS = (
     "model", "messages", "tools", "chat_template", "chat_template_kwargs",

@@ -6,7 +6,6 @@ cannot answer without thinking first.
 """
 
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions, is_question
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.chat_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings, Usage
@@ -44,7 +44,7 @@ _PROMPT: Final = (
     "Write a title for this chat: at most six words, in the language of my first message, without"
     " quotation marks and without a full stop. Answer with the title alone."
 )
-_LABEL: Final = re.compile(r"(?i)^(?:title|titel|titre|título|titolo)\s*:\s*")
+_LABEL: Final = lazy_re(r"(?i)^(?:title|titel|titre|título|titolo)\s*:\s*")
 _AROUND: Final = " \t*_#`\"'“”„«»\u2018\u2019"
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.store.search.words import Term, words_of
 
 LONGEST: Final = 1000
@@ -15,13 +16,13 @@ MOST_TERMS: Final = 32
 LEAST_TYPED: Final = 2
 """Letters from which on a word that is still being typed is taken as the beginning of one."""
 ROLES: Final = ("user", "assistant", "system", "tool")
-_PART: Final = re.compile(
+_PART: Final = lazy_re(
     r'(?P<key>role|model|tag|before|after):(?:"(?P<quoted>[^"]*)"?|(?P<value>\S*))'
     r'|"(?P<phrase>[^"]*)"?(?P<star>\*?)|(?P<word>[^\s"]+)',
     re.IGNORECASE,
 )
 _FACTS: Final = ("role", "model", "tag", "after", "before")
-_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", re.ASCII)
+_DATE: Final = lazy_re(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 from unicodedata import normalize
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
 _SLICE: Final = 50_000
 _PIECE: Final = 128
@@ -21,12 +22,12 @@ _SPACELESS: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_SINGLE: Final = re.compile(f"[{_SPACELESS}]")
-_MARKS: Final = re.compile("[\u0300-\u036f]+")
+_SINGLE: Final = lazy_re(f"[{_SPACELESS}]")
+_MARKS: Final = lazy_re("[\u0300-\u036f]+")
 _LETTER: Final = f"[^\\W_{_SPACELESS}]"
-_WORD: Final = re.compile(f"[{_SPACELESS}]|{_LETTER}+")
-_LETTERS: Final = re.compile(f"{_LETTER}+")
-_SPACE: Final = re.compile(r"\s+")
+_WORD: Final = lazy_re(f"[{_SPACELESS}]|{_LETTER}+")
+_LETTERS: Final = lazy_re(f"{_LETTER}+")
+_SPACE: Final = lazy_re(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)

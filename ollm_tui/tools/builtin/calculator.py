@@ -11,13 +11,13 @@ Numbers are fractions, so that 0.1 + 0.2 is 0.3; what is irrational becomes a fl
 
 import math
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tools.define import ToolFailure, tool
 
 Number: TypeAlias = Fraction | float
@@ -38,7 +38,7 @@ _SIGN_NAMES: Mapping[str, str] = {
     "\u2212": "-",
     "**": "^",
 }
-_TOKEN = re.compile(
+_TOKEN = lazy_re(
     r"\s*(?:(?P<number>(?:[0-9]+(?:_[0-9]+)*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_π][A-Za-z_0-9]*)"
     r"|(?P<sign>\*\*|//|[-+*/%^(),\u00d7\u00f7\u2212\u00b7])|(?P<end>$))"

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ollm_tui.lazy import lazy_re
+
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a list that is written as a text."""
@@ -124,20 +126,20 @@ _STEMS: Final = words(
 _WORDS: Final = frozenset({"credentials", "credential", "creds", "adminsdk", "passwords"})
 _PARENTS: Final = tuple(path.split("/") for path in APP_PARENTS)
 _MOST_FORMS: Final = 40
-_ENVIRONMENT: Final = re.compile(r"\.env(?:rc)?(?:[._ -].*)?|.*\.env")
-_KEY_FILE: Final = re.compile(
+_ENVIRONMENT: Final = lazy_re(r"\.env(?:rc)?(?:[._ -].*)?|.*\.env")
+_KEY_FILE: Final = lazy_re(
     r"\.?id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._ -].*)?"
     r"|ssh_host_.*_key"
     r"|[^.]+[_-](?:rsa|dsa|ecdsa|ed25519)"
     r"|krb5cc_.*|client_secret[s_-].*\.json|service[-_]?account[^.]*\.json|.*\.tfstate\..*"
 )
-_HISTORY: Final = re.compile(
+_HISTORY: Final = lazy_re(
     r"\.[a-z0-9_.+-]*hist(?:ory|file)?(?:\.(?:txt|sqlite|db|json))?"
     r"|(?:fish|bash|zsh|ksh|ash|sh|psql|mysql|sqlite|python|node_repl|irb|consolehost)_history"
     r"(?:\.(?:txt|sqlite|db|json))?"
 )
 _DATE: Final = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.t ]?\d\d[-_.:h]?\d\d(?:[-_.:]?\d\d)?)?z?"
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_re(
     r"(?:~|\.~\d+~"
     r"|[._ -](?:bak|backup|bck|bkp|bk|back|old|orig|original|save|saved|sav|copy|tmp|temp|new|prev"
     r"|previous|last|rpmsave|rpmnew|rpmorig|dpkg-\w+|ucf-\w+|pacsave|pacnew|pacorig|sw[a-z]"
@@ -149,11 +151,11 @@ _ENDS: Final = re.compile(
     r"|[ _-]+\(?(?:another |\d*\w\w )?(?:copy|kopie|copie|copia|kopia|duplicate)\)?[ _]?\(?\d*\)?"
     r")\Z"
 )
-_BEGINS: Final = re.compile(
+_BEGINS: Final = lazy_re(
     r"(?:copy[ _-]of[ _-]|(?:backup|bak|old|orig|copy)[ _.-]|kopie von |copie de |\.?~lock\."
     r"|~\$?|\.?#|\._|.*[%!])"
 )
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = lazy_re(
     r"[\s\u200b-\u200f\u2060\ufeff\u00ad]+\Z|[\u200b-\u200f\u2060\ufeff\u00ad]"
 )
 

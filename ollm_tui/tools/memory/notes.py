@@ -10,6 +10,7 @@ from ollm_tui.config.private_file import folder_lock, write_private
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_NOTES: Final = 100
@@ -18,9 +19,9 @@ LONGEST_NOTE: Final = 500
 _MOST_BYTES: Final = 400_000
 _LOCK_S: Final = 5.0
 _HEAD: Final = "Notes that the user keeps for all chats:"
-_SECTION: Final = re.compile(rf"\n*<notes>\n{_HEAD}\n.*?\n</notes>", re.DOTALL)
+_SECTION: Final = lazy_re(rf"\n*<notes>\n{_HEAD}\n.*?\n</notes>", re.DOTALL)
 """With its first line: a person may have notes of their own in a system prompt."""
-_END: Final = re.compile(r"</?notes>")
+_END: Final = lazy_re(r"</?notes>")
 
 Notes = tuple[str, ...]
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.writing.diffs import NO_FEED
 
-_HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@.*")
+_HUNK: Final = lazy_re(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@.*")
 _FILE: Final = ("--- ", "+++ ")
 _HEADERS: Final = ("diff ", "index ", "new file mode ", "old mode ", "new mode ", "similarity ")
 

@@ -1,9 +1,9 @@
 """Files that can run something or change what runs: a change of one is always asked about."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tools.builtin.secrets import original_names, words
 
 _NAMES: Final = words(
@@ -41,7 +41,7 @@ _PATHS: Final = (
     ("etc",),
     ("spool", "cron"),
 )
-_ENDINGS: Final = re.compile(r".*\.(?:pth|service|timer|desktop|plist|bashrc|zshrc)")
+_ENDINGS: Final = lazy_re(r".*\.(?:pth|service|timer|desktop|plist|bashrc|zshrc)")
 
 
 def is_protected(names: Sequence[str]) -> bool:

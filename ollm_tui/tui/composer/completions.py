@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.widgets import Piece, fit, paint
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def open_menu(suggestions: "Suggestions | None") -> Menu | None:
 
 
 _LONGEST: Final = 200
-_MENTION: Final = re.compile(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
-_VALUE: Final = re.compile(
+_MENTION: Final = lazy_re(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
+_VALUE: Final = lazy_re(
     r"/[\w-]+:[^\s/]+[ \t](?:[^\n]*[ \t])?(?P<argument>[^\s=]+)=(?P<value>[^\s]*)\Z"
 )
 """An argument of a server's prompt that is being written."""
-_ATTACH: Final = re.compile(r"/(?:attach|dictate)[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
+_ATTACH: Final = lazy_re(r"/(?:attach|dictate)[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

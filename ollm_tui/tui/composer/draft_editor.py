@@ -1,6 +1,5 @@
 """An editor for drafts: long pastes are one unit, control characters are drawn as signs."""
 
-import re
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -10,11 +9,12 @@ from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.composer.pictures import DraftPictures
 from ollm_tui.tui.widgets import PasteStore, cannot_be_held, from_editor, to_editor, to_signs
 
-_PLACEHOLDER: Final = re.compile(r"\{\{[^{}\n]{1,60}\}\}")
-_BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
+_PLACEHOLDER: Final = lazy_re(r"\{\{[^{}\n]{1,60}\}\}")
+_BLOCK_BEGIN: Final = lazy_re(r'\s*(?:/(?:set )?system +)?"""')
 
 
 class DraftEditor(TextArea, inherit_bindings=False):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import objects, string
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.composer.pictures import TOKEN, DraftPictures
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _LIST: Final = "\0"  # begins the list
 MOST_FILES: Final = 20
-NAME: Final = re.compile(r"[0-9a-f]{16}")
+NAME: Final = lazy_re(r"[0-9a-f]{16}")
 OwnFiles: TypeAlias = Mapping[str, bytes | str]
 """The bytes of the files beside a draft, by their names."""
 

@@ -6,7 +6,6 @@ next one that starts takes it over once this one has ended.
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.images import ImageData
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.draft_files import (
     AttachedFiles,
@@ -41,7 +41,7 @@ MOST_FILE_BYTES: Final = 200_000_000
 """Files beside all drafts together; the oldest ones are removed."""
 _MOST_OWN_BYTES: Final = 50_000_000
 _FILE: Final = ".file"
-_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
+_ID: Final = lazy_re(r"[0-9A-Za-z-]{1,64}")
 _log: Final = logging.getLogger(__name__)
 
 

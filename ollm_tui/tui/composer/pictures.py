@@ -1,12 +1,12 @@
 """The files attached to a draft, by number, and the lines that list them."""
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.frontend.figures import TOKEN_WORDS, media_figures
+from ollm_tui.lazy import lazy_re
 
 if TYPE_CHECKING:
     # the vocabulary of files is loaded with the first of them
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import Content as MessageContent
 
 
-TOKEN: Final = re.compile(r"\[(?:Image|Audio|Video|PDF) #(?P<number>[1-9][0-9]{0,5})\]")
+TOKEN: Final = lazy_re(r"\[(?:Image|Audio|Video|PDF) #(?P<number>[1-9][0-9]{0,5})\]")
 _MOST_KEPT_BYTES: Final = 100_000_000
 """How much of what was sent is kept for a draft that comes back."""
 

@@ -6,7 +6,6 @@ On their way to the terminal, what is to be seen of a row is replaced by its pix
 sent when the app draws their cells, and at no other time.
 """
 
-import re
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from threading import Lock
 from typing import Final, Literal, Protocol, TypeAlias
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.graphics.kitty import MOST_KEPT, NUMBERS, PLACEHOLDER
 from ollm_tui.tui.graphics.protocols import CellSize
 from ollm_tui.tui.graphics.sixel import IndexedPixels, sixels, with_palette
@@ -25,8 +25,8 @@ InlineProtocol: TypeAlias = Literal["iterm", "sixel"]
 MOST_BYTES: Final = 32 * 2**20
 """The size of all pictures that are kept, as they are sent."""
 _MARK: Final = f"[{NUMBERS}]"
-_CELL: Final = re.compile(f"{PLACEHOLDER}({_MARK})({_MARK})({_MARK})")
-_RUN: Final = re.compile(f"(?:{_CELL.pattern})+")
+_CELL: Final = lazy_re(f"{PLACEHOLDER}({_MARK})({_MARK})({_MARK})")
+_RUN: Final = lazy_re(f"(?:{_CELL.pattern})+")
 _NUMBER: Final[Mapping[str, int]] = {mark: number for number, mark in enumerate(NUMBERS)}
 _CUT_ROWS: Final = 64  # rows that are kept as they look behind a dialog
 _SAVE, _RESTORE = "\x1b7", "\x1b8"

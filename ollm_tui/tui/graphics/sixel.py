@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.lazy import lazy_re
 
 BAND: Final = 6
 _MOST_COLOURS: Final = 256
@@ -12,7 +13,7 @@ _START, _END = "\x1bP0;1;0q", "\x1b\\"  # pixels that are not drawn keep what is
 _CHARACTERS: Final = bytes(range(63, 127)) + bytes(192)
 """By the six bits of a column, the character that draws it."""
 _EMPTY: Final = b"?"
-_RUN: Final = re.compile(rb"(.)\1{3,}")
+_RUN: Final = lazy_re(rb"(.)\1{3,}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

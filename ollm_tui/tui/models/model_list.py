@@ -1,6 +1,5 @@
 """The models of all providers: their lists, which are loaded, and which fit this machine."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -9,6 +8,7 @@ from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_fields import positive
+from ollm_tui.lazy import lazy_re
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import USUAL_CONTEXT, fit_of
 from ollm_tui.library.machine import Machine
@@ -29,7 +29,7 @@ FitCheck: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
 """Returns whether a model fits the machine it would run on, or None if that is not known."""
 GLANCE_S: Final = 0.2
 """A model that is marked for less is not described."""
-_URL: Final = re.compile(r"[a-z]+://\S+")
+_URL: Final = lazy_re(r"[a-z]+://\S+")
 
 
 class ModelListCache:

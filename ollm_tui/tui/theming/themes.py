@@ -4,7 +4,6 @@ A theme file names the colours of `textual.theme.Theme` at its top level and any
 variables below `[variables]`. Only the chosen theme is read before the first frame.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ from ollm_tui.config.origin import nearest
 from ollm_tui.config.regular_file import why_unreadable
 from ollm_tui.config.toml_file import read_toml, toml_values
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.lazy import lazy_re
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -30,7 +30,7 @@ _COLOURS = (
     *("secondary", "accent", "success", "warning", "error", "surface", "panel", "boost"),
 )
 STYLES: Final = frozenset({"none", "bold", "dim", "italic", "underline", "reverse", "strike"})
-_STRENGTH: Final = re.compile(r"\s+\d{1,3}(?:\.\d+)?%\Z")
+_STRENGTH: Final = lazy_re(r"\s+\d{1,3}(?:\.\d+)?%\Z")
 _FLAGS = ("dark", "ansi")
 _MOST_NAMED = 20
 _OTHER = ("label", "variables")

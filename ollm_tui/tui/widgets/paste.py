@@ -4,13 +4,14 @@ import re
 from typing import Final
 
 from ollm_tui.decode.counted import counted
+from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held
 
 FOLD_OVER_LINES: Final = 20
 FOLD_OVER_CHARACTERS: Final = 8000
 """Where a text of few but long lines is folded as well."""
 _SHOWN_BEGINNING: Final = 50
-_TOKEN: Final = re.compile(r"\[Pasted text #(?P<number>[1-9][0-9]{0,5}) · [0-9,]+ [a-z]+\]")
+_TOKEN: Final = lazy_re(r"\[Pasted text #(?P<number>[1-9][0-9]{0,5}) · [0-9,]+ [a-z]+\]")
 
 
 class PasteStore:
