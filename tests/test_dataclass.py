@@ -117,7 +117,14 @@ def of_class(cls: Any, options: dict[str, bool]) -> list[Any]:
     made = [outcome(partial(cls, *args, **more)) for args, more in [*calls, ((), by_name)]]
     instances = [of_instance(one, options) if isinstance(one, cls) else one for one in made]
     signature = str(inspect.signature(cls))
-    return [described, signature, cls.__match_args__, cls.__slots__, cls.__hash__ is None, instances]
+    return [
+        described,
+        signature,
+        cls.__match_args__,
+        cls.__slots__,
+        cls.__hash__ is None,
+        instances,
+    ]
 
 
 def of_instance(one: Any, options: dict[str, bool]) -> list[Any]:
