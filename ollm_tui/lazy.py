@@ -22,6 +22,7 @@ else:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
+            # `import ollm_tui` by itself loads nothing of it.
             import re
 
             value = getattr(re.compile(self.pattern, self._flags), name)

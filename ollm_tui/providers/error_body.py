@@ -1,6 +1,5 @@
 """A server's message about a failure, wherever it is in the body, which may have any format."""
 
-import re
 from itertools import dropwhile
 
 from ollm_tui.dataclass import dataclass, field
@@ -31,12 +30,12 @@ _FINE = frozenset({"", "0", "200", "ok", "success"})
 """Codes of success that some servers send with every piece of an answer."""
 _NOT_KNOWN = frozenset({"extra_forbidden", "value_error.extra"})
 """What versions 1 and 2 of pydantic call an unknown field."""
-_TITLE = lazy_re(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_TITLE = lazy_re(r"(?i)<title[^>]*>([^<]{1,200})")
 _SENTENCE = lazy_re(
     r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
 )
 _TAG = lazy_re(r"<[!/?a-zA-Z][^>]*>")
-_TRACE_LINE = lazy_re(r'^[ \t]*File "[^"\n]*", line \d+', re.MULTILINE)
+_TRACE_LINE = lazy_re(r'(?m)^[ \t]*File "[^"\n]*", line \d+')
 """A line of a Python stack trace."""
 
 

@@ -36,7 +36,6 @@ SHORT_MODULES = {
         "decode/sentences.py",
         "frontend/notes.py",
         "lazy.py",
-        "library/quantization.py",
         "library/urls.py",
         "protocol/json_types.py",
         "protocol/signals.py",
