@@ -6,8 +6,9 @@ while what they find reaches its end, so that a vain look costs a window and not
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache, lru_cache, partial
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ollm_tui.dataclass import dataclass
 
@@ -18,6 +19,9 @@ Token = tuple[str, ...]
 Match = Callable[..., "re.Match[str] | None"]
 """Takes the text, a position and the end of the window."""
 Rule = tuple[Match, object, object]
+
+
+_LONGEST_NAME: Final = 40
 
 
 class Lexer(Protocol):
@@ -34,14 +38,51 @@ EAGER_PIECE = 1024
 """Characters at once for lexers that cannot be stopped; each piece begins anew."""
 _SLOW = ("Evoque", "Mason", "Myghty", "Pug")
 """Parts of names of lexers whose rules take seconds at one position of a hostile text."""
+_MOST_KEPT: Final = 64
+_WAIT_S: Final = 0.005
+"""How long one step of painting waits for a lexer."""
 _MOST_LOOKS = 200  # times that rules may match at one position: some loop there
 
 
-@lru_cache(maxsize=64)
+def is_loaded(language: str) -> bool:
+    """Whether it is known what lexer a language has; loads it, and waits a little while it is not.
+
+    Loading one takes up to 0.2 s, and a name without one a look at all that is installed.
+    """
+    if not _may_have_lexer(language):
+        return True
+    loading = _loading(language)
+    loading.join(_WAIT_S)
+    return not loading.is_alive()
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _loading(language: str) -> Thread:
+    thread = Thread(target=find_lexer, args=(language,), name="load-lexer", daemon=True)
+    thread.start()
+    return thread
+
+
+@cache
+def _one_at_a_time() -> Lock:
+    """Pygments prepares a lexer in its class, which two names may share."""
+    return Lock()
+
+
+def _may_have_lexer(language: str) -> bool:
+    return bool(language) and len(language) <= _LONGEST_NAME
+
+
+@lru_cache(maxsize=_MOST_KEPT)
 def find_lexer(language: str) -> Lexer | None:
-    """The lexer of a language name, or None."""
-    if not language or len(language) > 40:
+    """The lexer of a language name, or None; takes long if `is_loaded` has not said that it is."""
+    if not _may_have_lexer(language):
         return None
+    with _one_at_a_time():
+        return _load_lexer(language)
+
+
+def _load_lexer(language: str) -> Lexer | None:
     # Imported with the first code block: the lexer table costs 15 ms no first screen needs.
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # has no types
     from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # has no types

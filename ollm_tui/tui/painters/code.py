@@ -1,15 +1,17 @@
 """Code blocks: a language label, highlighted lines on a background, hard wraps."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from time import monotonic
+from typing import Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from ollm_tui.decode.lexing import find_lexer, tokens
+from ollm_tui.decode.lexing import find_lexer, is_loaded, tokens
 from ollm_tui.tui.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.painters.rows import Canvas, Palette, Row, Span, Step, copy_style
 from ollm_tui.tui.painters.sections import Kind, Section
@@ -26,6 +28,8 @@ OPEN_LINES = 2000
 _OPEN_CHUNK = 24
 _OPEN_CHARS = 4096
 _AT_ONCE = 1024
+_FENCES: Final = re.compile(r"^[ \t>*+\-0-9.)]*(?:`{3,}|~{3,})[ \t]*([^\s`]+)", re.MULTILINE)
+"""The language of a code block, wherever it stands."""
 _PAD = " "
 _COPY = "copy"
 
@@ -99,6 +103,11 @@ def code_meanings(text: str, language: str) -> Sequence[str]:
     return [*meanings[: len(text)], *([""] * (len(text) - len(meanings)))]
 
 
+def lexers_are_ready(markdown: str) -> bool:
+    """Whether the lexers of all code blocks of a text are loaded; loads the next one."""
+    return all(is_loaded(language) for language in _FENCES.findall(markdown))
+
+
 def _shows(spans: Sequence[Span], lines: Sequence[str], number: int) -> bool:
     return number < len(lines) and "".join([text for text, _style in spans]) == lines[number]
 
@@ -136,6 +145,8 @@ def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[S
     rest = iter(lines)
     coloured: list[str] = []
     stopper: str | None = None
+    while not is_loaded(language):
+        yield None
     if find_lexer(language) is not None:
         chars = 0
         for line in rest:
@@ -196,9 +207,13 @@ class GrowingCode:
         self._start = 0
         self._start_row = len(self.rows)
         self._tail: GrowingTail | None = None
+        self._is_plain = not is_loaded(self._language)
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
-        """Paint what is new; True when time ran out."""
+        """Paint what is new, without colours until there is a lexer; True when there is more."""
+        if self._is_plain and is_loaded(self._language):
+            self._is_plain = False
+            self._start, self._start_row, self._tail = 0, 1, None
         lines = code_lines(section, len(self._lines))
         more = True
         while more:
@@ -207,7 +222,7 @@ class GrowingCode:
             more = self._paint_chunk("" if waits else partial) or waits
             if monotonic() >= deadline:
                 break
-        return more
+        return more or self._is_plain
 
     def _paint_chunk(self, partial: str) -> bool:
         """Paint a chunk of lines and the unfinished one; True when there are more chunks."""
@@ -245,7 +260,8 @@ class GrowingCode:
                 self.rows += long_line_rows(line, self._canvas)
             return
         done = 0
-        for spans in highlighted(shown, self._language, self._canvas.palette):
+        language = "" if self._is_plain else self._language
+        for spans in highlighted(shown, language, self._canvas.palette):
             self.rows += line_rows(spans, self._canvas)
             done += 1
         self.rows += plain_code_rows(shown[done:], self._canvas, at_least=False)

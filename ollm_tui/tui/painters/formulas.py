@@ -239,7 +239,11 @@ def _converted(source: str) -> tuple[str, ...] | None:
 
 @cache
 def _loading() -> Thread:
-    thread = Thread(target=lambda: import_module(_CONVERTER), name="load-latex", daemon=True)
+    def load() -> None:
+        # The first formula brings the table of all commands.
+        import_module(_CONVERTER).convert("x^2")
+
+    thread = Thread(target=load, name="load-latex", daemon=True)
     thread.start()
     return thread
 

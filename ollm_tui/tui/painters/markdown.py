@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.decode.lexing import find_lexer
 from ollm_tui.tui.painters.answer_parts import Jobs, Parts
+from ollm_tui.tui.painters.code import lexers_are_ready
 from ollm_tui.tui.painters.formulas import is_ready
 from ollm_tui.tui.painters.inline import costs_too_much_open, parser
 from ollm_tui.tui.painters.links import FoundLink, links_of
@@ -186,13 +187,17 @@ class MarkdownPainter:
             return False
         grows = section.kind in {Kind.FENCE, Kind.INDENTED, Kind.TABLE} and section.lines
         is_short = not grows and sum(size) <= OPEN_BUDGET
-        if is_short and not is_ready(section.source + partial, self._canvas, deadline):
+        if is_short and not self._is_ready(section.source + partial, deadline):
             return True
         is_whole = is_short and self._format(index, section, partial)
         more = not is_whole and self._grow(index, section, partial, deadline)
         if not more:
             part.shown = size
         return more
+
+    def _is_ready(self, source: str, deadline: float) -> bool:
+        """Whether all is loaded that a section needs."""
+        return is_ready(source, self._canvas, deadline) and lexers_are_ready(source)
 
     def _format(self, index: int, section: Section, partial: str) -> bool:
         """Show a short section as it will look if it ends here; False if that costs too much."""

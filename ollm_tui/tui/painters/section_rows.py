@@ -5,7 +5,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import Protocol
 
-from ollm_tui.decode.lexing import find_lexer
+from ollm_tui.decode.lexing import find_lexer, is_loaded
 from ollm_tui.tui.painters.code import (
     GrowingCode,
     code_lines,
@@ -53,7 +53,9 @@ def _closed_code(section: Section) -> Iterator[str]:
 def rough_rows(section: Section, canvas: Canvas) -> Iterator[Row] | None:
     """The first rows of a section that takes long to format; None for all others."""
     if section.kind in {Kind.FENCE, Kind.INDENTED}:
-        if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
+        if is_loaded(section.language) and (
+            section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None
+        ):
             return None
         code = plain_code_rows(_closed_code(section), canvas, at_least=False)
         return chain([label_row(section.language, canvas)], code)
