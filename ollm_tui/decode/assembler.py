@@ -42,6 +42,8 @@ class _OpenBlock:
     def block(self) -> Block | None:
         """Return the block as far as it has arrived, or None while it is empty."""
         text = "".join([*self._joined, *self._pieces])
+        # The end of an answer asks for it several times, and a long one takes long to copy.
+        self._joined, self._pieces = [text], []
         if not self.is_thinking:
             return TextContent(text) if text else None
         thought = ThinkingContent(text)

@@ -126,3 +126,12 @@ def test_an_answer_of_very_many_pieces_can_be_looked_at_while_it_comes() -> None
     assert assembler.message() == Message(
         "assistant", [TextContent("".join(pieces)), ThinkingContent("so on", "s")]
     )
+
+
+def test_a_long_answer_is_joined_once_however_often_it_is_asked_for() -> None:
+    assembler = MessageAssembler()
+    for _ in range(3000):
+        assembler.add(TextDelta("word "))
+    texts = [message.text for _ in range(2) if (message := assembler.message()) is not None]
+    assert texts[0] == "word " * 3000
+    assert texts[0] is texts[1]
