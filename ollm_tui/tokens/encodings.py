@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.tokens.words import WordCounter
 
 if TYPE_CHECKING:
     import tiktoken
@@ -27,14 +28,37 @@ SLICE = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Ranks:
+    """What a tokenizer is made of."""
+
+    pattern: str
+    """How it cuts a text into words, as a regular expression."""
+    ranks: dict[bytes, int]
+
+
 class Encoding:
     """One tokenizer; text that spells a control token counts as plain text."""
 
-    name: str
-    core: "tiktoken.Encoding"
+    def __init__(self, name: str, made: "Ranks | tiktoken.Encoding") -> None:
+        """Make it of its ranks, or take it as tiktoken has built it."""
+        self.name = name
+        self._made = made
+        self._words = _word_counter(made) if isinstance(made, Ranks) else None
+        self._lock = Lock()
+
+    @property
+    def core(self) -> "tiktoken.Encoding":
+        """The tokenizer of tiktoken, built on first use: nothing else runs for 0.2 s then."""
+        with self._lock:
+            if isinstance(self._made, Ranks):
+                self._made, self._words = _built(self.name, self._made), None
+            return self._made
 
     def count(self, text: str) -> int:
         """Return the number of tokens; a border between slices may add one."""
+        words = self._words
+        if words is not None and (tokens := words.count(text)) is not None:
+            return tokens
         starts = range(0, len(text), SLICE)
         return sum(len(self.core.encode_ordinary(text[at : at + SLICE])) for at in starts)
 
@@ -42,8 +66,8 @@ class Encoding:
 class Encodings:
     """The tokenizers of this process, each built once, on first use and in a thread.
 
-    Building one takes a third of a second, during a tenth of which tiktoken holds the interpreter
-    lock. So build it when a model is chosen, not while the user types.
+    Reading the ranks of one takes a third of a second. With them short texts are counted, and
+    tiktoken's own tokenizer is built for long ones alone.
     """
 
     def __init__(self, folder: Traversable | None = None) -> None:
@@ -70,21 +94,28 @@ class Encodings:
 
     def _build(self, name: str) -> Encoding | None:
         try:
-            # Imported here because most runs never meet a model that needs it (10 ms).
-            import tiktoken
-
             facts = json.loads((self._folder / "encodings.json").read_text("utf-8"))
             packed = (self._folder / f"{name}.tiktoken.xz").read_bytes()
-        except (ImportError, OSError) as error:
+        except OSError as error:
             logger.warning("The tokenizer %s cannot be built: %s", name, error)
             return None
-        core = tiktoken.Encoding(
-            name,
-            pat_str=facts[name]["pattern"],
-            mergeable_ranks=read_ranks(lzma.decompress(packed)),
-            special_tokens={},
-        )
-        return Encoding(name, core)
+        return Encoding(name, Ranks(facts[name]["pattern"], read_ranks(lzma.decompress(packed))))
+
+
+def _word_counter(made: Ranks) -> WordCounter:
+    # Brought by the first model that needs it, as tiktoken is.
+    import regex
+
+    return WordCounter(made.ranks, regex.compile(made.pattern).findall)
+
+
+def _built(name: str, made: Ranks) -> "tiktoken.Encoding":
+    # As above.
+    import tiktoken
+
+    return tiktoken.Encoding(
+        name, pat_str=made.pattern, mergeable_ranks=made.ranks, special_tokens={}
+    )
 
 
 def encoding_name(model: str) -> str | None:
