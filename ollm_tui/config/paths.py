@@ -10,7 +10,8 @@ from ollm_tui.config.regular_file import is_file
 from ollm_tui.dataclass import dataclass
 
 APP_NAME = "ollm"
-CONFIG_VARIABLE = "OLLM_CONFIG"
+VARIABLE_PREFIX = "OLLM_"
+CONFIG_VARIABLE = f"{VARIABLE_PREFIX}CONFIG"
 
 
 class NoHomeError(Exception):

@@ -3,10 +3,9 @@
 The example file, `ollm config schema` and the reference page are made from these types.
 """
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.early import DEFAULT_THEME
@@ -37,9 +36,6 @@ from ollm_tui.config.values import (
     unreserved,
 )
 from ollm_tui.protocol.request import GenerationOptions, ThinkingLevel
-
-ENVIRONMENT_PREFIX = "OLLM_"
-NESTING = "__"
 
 
 class UiSettings(SettingsSection):
@@ -273,18 +269,8 @@ def _built_in() -> dict[str, ProviderSettings]:
     }
 
 
-class AppConfig(BaseSettings):
+class AppConfig(SettingsSection):
     """All settings, resolved."""
-
-    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-        env_prefix=ENVIRONMENT_PREFIX,
-        env_nested_delimiter=NESTING,
-        env_ignore_empty=True,
-        case_sensitive=False,
-    )
 
     theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
     screen_reader: bool = Field(
@@ -360,15 +346,3 @@ class AppConfig(BaseSettings):
     providers: dict[str, ProviderSettings] = Field(
         default_factory=_built_in, description="Providers, by name."
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take only what the loader hands over: it reads each source itself, to know origins."""
-        return (init_settings,)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from pydantic_settings import EnvSettingsSource, SettingsError
-
 from ollm_tui.config.backends import DEFAULT_PROVIDER, PRESETS
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.origin import (
@@ -19,10 +17,8 @@ from ollm_tui.config.origin import (
     Setting,
     dotted,
     leaves,
-    nearest,
 )
-from ollm_tui.config.paths import CONFIG_VARIABLE
-from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
+from ollm_tui.config.paths import CONFIG_VARIABLE, VARIABLE_PREFIX
 from ollm_tui.config.toml_file import TomlFile
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import with_texts
@@ -128,50 +124,16 @@ def environment_settings(
     for name, path in ENGINE_VARIABLES.items():
         if environ.get(name, "").strip():
             yield Setting(path, environ[name], Origin("environment", name), ENVIRONMENT_RANK)
-    source = EnvSettingsSource(AppConfig)
-    for name in sorted(environ):
-        is_own = name.upper().startswith(ENVIRONMENT_PREFIX) and name != CONFIG_VARIABLE
-        if is_own and environ[name]:
-            yield from _own_variable(source, name, environ[name], provider_names)
+    own = {
+        name: value
+        for name, value in sorted(environ.items())
+        if name.upper().startswith(VARIABLE_PREFIX) and name != CONFIG_VARIABLE and value
+    }
+    if own:
+        # Loaded only for them, with a library that takes as long to import as all settings.
+        from ollm_tui.config.own_variables import own_settings
 
-
-def _own_variable(
-    source: EnvSettingsSource, name: str, value: str, provider_names: frozenset[str]
-) -> Iterator[Setting | ConfigProblem]:
-    """Read one variable alone, so that an invalid one spoils no other."""
-    origin = Origin("environment", name)
-    path = tuple(name[len(ENVIRONMENT_PREFIX) :].lower().split(NESTING))
-    source.env_vars = {name.lower(): value}
-    try:
-        values = source()
-    except SettingsError:
-        at = _known_provider(path, provider_names)
-        yield ConfigProblem(f"{name} must hold JSON.", origin, at)
-        return
-    if not values:
-        yield _unknown(name, origin)
-    for path, leaf in leaves(values):
-        yield Setting(_known_provider(path, provider_names), leaf, origin, ENVIRONMENT_RANK)
-
-
-def _unknown(name: str, origin: Origin) -> ConfigProblem:
-    known = [f"{ENVIRONMENT_PREFIX}{field.upper()}" for field in AppConfig.model_fields]
-    near = nearest(name.upper().partition(NESTING)[0], [*known, CONFIG_VARIABLE])
-    return ConfigProblem(
-        f"There is no setting for {name}.",
-        origin,
-        hint=f"Did you mean {near}?" if near else None,
-        severity="warning",
-    )
-
-
-def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
-    """Find the provider that a variable means: shells allow neither case differences nor `-`."""
-    if len(path) < 3 or path[0] != "providers":
-        return path
-    wanted = path[1].replace("-", "_")
-    name = next((n for n in names if n.lower().replace("-", "_") == wanted), path[1])
-    return (path[0], name, *path[2:])
+        yield from own_settings(own, provider_names, ENVIRONMENT_RANK)
 
 
 FLAG_RANK = 5
