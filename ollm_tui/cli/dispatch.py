@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
@@ -35,6 +35,9 @@ _COMMANDS: Mapping[str, str] = {
     "man": "ollm_tui.cli.man_page:run_man",
 }
 """Each loads what it needs: `--help` and `config path` wait for no pydantic, httpx or Textual."""
+
+
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
 
 
 def run(typed: Sequence[str]) -> int:
@@ -75,14 +78,16 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
 def _load(name: str) -> Any:
     """Import what runs a command, as fast as Python can.
 
-    Nothing is garbage while modules load, and looking for it takes a tenth of the start. The
-    command line of httpx, which nobody uses here, would bring rich, click and Pygments.
+    Nothing is garbage while modules load, and looking for it takes a tenth of the start; while a
+    command of a second runs, little is. The command line of httpx, which nobody uses here, would
+    bring rich, click and Pygments.
     """
     gc.disable()
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     try:
         return import_name(name)
     finally:
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         gc.enable()
 
 
