@@ -124,4 +124,6 @@ Whole = Annotated[int, NoSwitch]
 class SettingsSection(BaseModel):
     """A table: fixed once read, closed to unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True
+    )

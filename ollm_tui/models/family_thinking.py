@@ -30,6 +30,7 @@ STRICT: Final = ConfigDict(
     hide_input_in_errors=True,
     alias_generator=to_camel,
     arbitrary_types_allowed=True,
+    defer_build=True,  # built with the table that is read, once for all inside of it
 )
 """How every table of a family file is read."""
 

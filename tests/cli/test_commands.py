@@ -14,6 +14,8 @@ from tests.cli.conftest import Ollm, environment
 from tests.cli.fake_ollama import FakeOllama
 
 HEAVY = {"textual", "rich", "httpx", "pydantic", "pydantic_settings", "anyio", "tomlkit"}
+BESIDE = {"textual", "rich", "click", "pygments", "pydantic_settings", "dotenv"}
+"""What draws a screen, and what reads settings from variables, of which there are none."""
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -
     code = (
         "import sys\nfrom ollm_tui.cli import main\n"
         f"main(['--host', {fake.url!r}, '--model', 'local://tiny:1b', '-p', 'x'])\n"
-        "print({'textual', 'rich', 'click', 'pygments'} & set(sys.modules), file=sys.stderr)"
+        f"print({BESIDE!r} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -47,6 +49,18 @@ def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -
         check=True,
     )
     assert (done.stdout, done.stderr) == ("Hello there.\n", "set()\n")
+
+
+def test_a_command_that_ends_looks_for_no_garbage() -> None:
+    code = (
+        "import atexit, gc, sys\nfrom ollm_tui.cli import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0, file=sys.stderr))\n"
+        "sys.argv = ['ollm', 'config', 'path']\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "True\n"
 
 
 def test_the_version_is_the_package_s(ollm: Ollm) -> None:
