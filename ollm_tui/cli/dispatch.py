@@ -1,12 +1,10 @@
 """Reads the command line, and hands over to a command or a front end."""
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
@@ -15,7 +13,7 @@ from ollm_tui.config.early import early_settings
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
-from ollm_tui.lazy import import_name
+from ollm_tui.lazy import import_command
 
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
@@ -35,9 +33,6 @@ _COMMANDS: Mapping[str, str] = {
     "man": "ollm_tui.cli.man_page:run_man",
 }
 """Each loads what it needs: `--help` and `config path` wait for no pydantic, httpx or Textual."""
-
-
-_OBJECTS_BETWEEN_COLLECTIONS: Final = 20_000
 
 
 def run(typed: Sequence[str]) -> int:
@@ -71,31 +66,15 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
             raise UsageError(f"`{arguments.command}` does not take {option}.")
     if arguments.schema is not None:
         raise UsageError(f"`{arguments.command}` does not take --schema.")
-    run: Callable[[Arguments, Output], int] = _load(_COMMANDS[arguments.command])
+    run: Callable[[Arguments, Output], int] = import_command(_COMMANDS[arguments.command])
     return run(arguments, output)
-
-
-def _load(name: str) -> Any:
-    """Import what runs a command, as fast as Python can.
-
-    Nothing is garbage while modules load, and looking for it takes a tenth of the start; while a
-    command of a second runs, little is. The command line of httpx, which nobody uses here, would
-    bring rich, click and Pygments.
-    """
-    gc.disable()
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-    try:
-        return import_name(name)
-    finally:
-        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-        gc.enable()
 
 
 def _chat(arguments: Arguments, output: Output) -> int:
     arguments = _with_chat(arguments, output)
     prompt = read_prompt(arguments.prompt)
     if prompt is not None:
-        run: Callable[[str, Arguments, Output], int] = _load("ollm_tui.cli.run:run_prompt")
+        run: Callable[[str, Arguments, Output], int] = import_command("ollm_tui.cli.run:run_prompt")
         return run(prompt, arguments, output)
     for option, files in (("--image", arguments.images), ("--attach", arguments.attached)):
         if files:
@@ -114,7 +93,7 @@ def _chat(arguments: Arguments, output: Output) -> int:
 def _in_lines(arguments: Arguments, output: Output, *, reads_thinking: bool) -> int:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise UsageError('The chat needs a terminal; try ollm -p "...".')
-    run: Callable[..., int] = _load("ollm_tui.linear.run:run_linear")
+    run: Callable[..., int] = import_command("ollm_tui.linear.run:run_linear")
     return run(
         _with_schema(arguments), output.keep_secret, output.redacted, reads_thinking=reads_thinking
     )
@@ -129,7 +108,7 @@ def _with_chat(arguments: Arguments, output: Output) -> Arguments:
         return arguments
     if flags.goes_on:
         raise UsageError("--continue and --chat both choose a chat; leave one out.")
-    find: Callable[[str, Output], str] = _load("ollm_tui.cli.chats.run:find_chat")
+    find: Callable[[str, Output], str] = import_command("ollm_tui.cli.chats.run:find_chat")
     return replace(arguments, flags=replace(flags, chat=find(flags.chat, output)))
 
 

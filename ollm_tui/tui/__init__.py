@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 def run_tui(flags: "Flags", keep_secret: "Callable[[Iterable[str]], None]") -> int:
     """Open the app, run it to its end, and give the exit code."""
     # loads Textual, which only a full-screen session needs
+    from ollm_tui.lazy import leave_out_command_of_httpx
     from ollm_tui.tui.memory import pause_collection
 
+    leave_out_command_of_httpx()
     pause_collection()
     from ollm_tui.tui.run import run
 

@@ -35,7 +35,6 @@ SHORT_MODULES = {
         "decode/schema_parts.py",
         "decode/sentences.py",
         "frontend/notes.py",
-        "lazy.py",
         "library/urls.py",
         "protocol/json_types.py",
         "protocol/signals.py",

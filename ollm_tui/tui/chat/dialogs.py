@@ -9,11 +9,11 @@ import anyio.to_thread
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Command, offered
-from ollm_tui.config.edit import set_key
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.model_facts import can_chat
 from ollm_tui.frontend.session import ChatSession
+from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.profile_dialog import PickProfile
@@ -165,7 +165,9 @@ class ThemeSwitch:
 
     async def _write(self, name: str) -> None:
         try:
-            await anyio.to_thread.run_sync(set_key, self.services.config_file, "theme", name)
+            # In a thread: it brings what writes TOML, which most sessions never do.
+            edit = await anyio.to_thread.run_sync(import_name, "ollm_tui.config.edit:set_key")
+            await anyio.to_thread.run_sync(edit, self.services.config_file, "theme", name)
         except AIError as error:
             logger.warning("The theme could not be remembered: %s", error)
             self.say(f"The theme could not be saved. {error.message}", "warning", error.hint)
