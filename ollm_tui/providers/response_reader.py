@@ -17,8 +17,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
 
-FRAME_S = 0.016
-"""How long to let the chunks of a slow server gather: one screen frame."""
+FRAME_S = 0.012
+"""How long to let the chunks of a slow server gather: less than a screen frame."""
 NOTICEABLE_WAIT_S = 0.0005
 BUSY_BYTES = 16 * 1024
 """A server that sent more than this between two waits is fast, and its chunks are not delayed."""

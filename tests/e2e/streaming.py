@@ -93,7 +93,7 @@ def checked(
             assert wait_until(server.is_over.is_set)
             session.wait_for(lambda: not any(word in session.screen_text() for word in BUSY))
             comparison = Comparison(session.resizes).of(session.raw)
-    assert comparison.wrong == []
+    assert comparison.wrong == [], "\n".join(comparison.wrong[:20])
     assert comparison.unknown == []
     assert comparison.checked
 

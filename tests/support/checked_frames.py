@@ -92,9 +92,15 @@ def _is_drawn(screen: Screen[Any]) -> bool:
         return False
     return all(
         not node.message_queue_size
+        and not (isinstance(node, Transcript) and _has_changed(node))
         and (node is screen or not (node._repaint_required or node._layout_required))
         for node in (screen, *screen._compositor.visible_widgets)
     )
+
+
+def _has_changed(view: Transcript) -> bool:
+    """Whether anything is in a transcript that was not drawn yet: a header needs no painting."""
+    return view.scroller.writer.is_due or view.block_list.total != view.virtual_size.height
 
 
 def drawn(app: App[Any]) -> str:

@@ -10,7 +10,7 @@ import anyio.lowlevel
 from textual import events
 from textual.widget import Widget
 
-from ollm_tui.dataclass import dataclass
+from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters import Canvas
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList
@@ -18,7 +18,11 @@ from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.scroller import Scroller
 
 FRAME_S = 1 / 30
-"""Least time between two paintings of streamed text."""
+"""Most time between two paintings of streamed text while it comes."""
+SHARE = 0.03
+"""The share of the time that paintings may take, but for the first `BURST_S`."""
+BURST_S = 0.01
+"""How long paintings may take at once after a rest: the first words are not to wait."""
 SLICE_S = 0.008
 """Most time one painting may take before keys get their turn."""
 PAUSE_S = 0.003
@@ -33,6 +37,25 @@ NEAR_ROWS = 1500
 _LOOK_AGAIN: Final = 8  # rows the view has to move before its surroundings are looked at again
 
 
+@dataclass(slots=True, eq=False)
+class _FrameBudget:
+    """How much of the time paintings have taken, and how long the next one waits for that."""
+
+    _saved_s: float = BURST_S
+    """How long paintings may take at once; negative after a costly one."""
+    _saved_at: float = 0.0
+
+    def wait_s(self, now: float) -> float:
+        """Return how long to wait, so that all paintings together take no more than their share."""
+        self._saved_s = min(self._saved_s + SHARE * (now - self._saved_at), BURST_S)
+        self._saved_at = now
+        return min(max(-self._saved_s / SHARE, 0.0), FRAME_S)
+
+    def spend(self, seconds: float) -> None:
+        """Note how long a painting took."""
+        self._saved_s = max(self._saved_s - seconds, -SHARE * FRAME_S)
+
+
 @dataclass(eq=False)
 class Painting:
     """Paints the blocks that change in view, and those that come into view."""
@@ -45,6 +68,7 @@ class Painting:
     """Called when rows move, which may be selected."""
     _frame_timer: TimerHandle | None = None
     _painted_at: float = 0.0
+    _budget: _FrameBudget = field(default_factory=_FrameBudget)
     _way_until: float = 0.0
     _looked_at: tuple[Canvas, int, int, int] | None = None
 
@@ -64,8 +88,11 @@ class Painting:
         self._block_list.add(block)
         self.changed(block)
 
-    def changed(self, block: Block) -> None:
-        """Paint a block soon if it grows or has rows; any other waits until it is in view."""
+    def changed(self, block: Block, *, is_last: bool = False) -> None:
+        """Paint a block soon if it grows or has rows; any other waits until it is in view.
+
+        Its last change is painted with the next turn of the event loop.
+        """
         index = self._block_list.index(block.id)
         block.is_painted = False
         if block.painter is not None or not block.finished:
@@ -73,7 +100,10 @@ class Painting:
         else:
             self._queue.drop(index)
             self.estimate(block)
-        if self._frame_timer is None:
+        if is_last and self._frame_timer is not None:
+            self._frame_timer.cancel()
+            self._paint_in(0.0)
+        elif self._frame_timer is None:
             self.wake()
 
     def refresh_look(self, index: int) -> None:
@@ -115,10 +145,9 @@ class Painting:
         self._way_until = monotonic() + WAY_S
 
     def wake(self) -> None:
-        """Paint soon, at most at the frame rate; no timer runs while nothing waits."""
+        """Paint soon, the later the more the last paintings cost; no timer runs while idle."""
         if self._frame_timer is None and self._block_list.canvas is not None:
-            wait = self._painted_at + FRAME_S - monotonic()
-            self._paint_in(max(wait, 0.001))
+            self._paint_in(self._budget.wait_s(monotonic()))
 
     def _paint_in(self, seconds: float) -> None:
         # Textual's own timer never fires if the loop is held up for as long while it starts.
@@ -142,6 +171,7 @@ class Painting:
         canvas, scroller = self._block_list.canvas, self._scroller
         if canvas is None:
             return
+        began = monotonic()
         scroller.show_height()
         self._look_around(canvas)
         scroller.keep_place()
@@ -149,6 +179,8 @@ class Painting:
         self._painted_at = monotonic()
         if changed is not None:
             scroller.show_change(changed.first, changed.end)
+        scroller.writer.flush()
+        self._budget.spend(monotonic() - began)
         self._look_around(canvas)
         if self._queue:
             self._paint_in(PAUSE_S)

@@ -5,10 +5,12 @@ answer cost. Rows that nothing covers need none of that: their strips are finish
 scrolls, the terminal moves the rows that stay in view, and only the others are written.
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Spacing
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
@@ -18,6 +20,7 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.graphics import terminal_pictures
 
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
+_NO_STYLE: Final = Style()
 _NO_GUTTER: Final = Spacing()
 _NOTHING: Final = ""
 """A cell that the terminal has made by moving rows; never equal to one that is drawn."""
@@ -39,10 +42,12 @@ class RowWriter:
     _view: ScrollView
     _changed: list[tuple[int, int]] = field(default_factory=list)
     _moved: int = 0
+    _soon: asyncio.Handle | None = None
     _bar_state: _BarState | None = None
     _bar_style: object = None
     _bar_drawn: dict[Segment, str] = field(default_factory=dict)
     """What draws the kinds of cells of a scrollbar in that style: few, by eighths of a cell."""
+    _bar_last: tuple[_BarState, list[str]] | None = None
     _layers: object = None
     _free_region: Region | None = None
     """Where the view's rows are on the terminal, if nothing covers any of them."""
@@ -56,16 +61,31 @@ class RowWriter:
         """Take note that the view shows what is so many rows further down, or up if negative."""
         self._moved += rows
 
+    @property
+    def is_due(self) -> bool:
+        """Whether something that was marked is not drawn yet."""
+        return self._soon is not None
+
+    def show(self) -> None:
+        """Have all that was marked drawn, once the caller is done with what it changes."""
+        if self._where() is None:
+            self.flush()
+        elif self._soon is None:
+            self._soon = asyncio.get_running_loop().call_soon(self.flush)
+
     def flush(self) -> None:
         """Draw what was marked: at once, or with Textual's next frame if the view is covered."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
         view = self._view
         top, height = view.scroll_offset.y, view.size.height
         changed = [(first - top, end - top) for first, end in self._changed]
         moved, before = self._moved, self._bar_state
-        now = self._bar_state = _BarState(view.virtual_size.height, height, top)
-        self._changed, self._moved = [], 0
+        now = _BarState(view.virtual_size.height, height, top)
         if not changed and not moved and now == before:
             return
+        self._changed, self._moved, self._bar_state = [], 0, now
         if now != before:
             self._update_bar(now)
         region = self._where()
@@ -91,7 +111,8 @@ class RowWriter:
         bar.set_reactive(ScrollBar.window_virtual_size, state.total)
         bar.set_reactive(ScrollBar.window_size, state.window)
         bar.set_reactive(ScrollBar.position, float(state.top))
-        # not `refresh`, which would have it drawn
+        # what `refresh` does, but for having the bar drawn
+        bar._layout_cache.clear()
         bar._set_dirty()
 
     def _leave_to_textual(
@@ -150,9 +171,8 @@ class RowWriter:
         now: _BarState,
     ) -> None:
         view, height, parts = self._view, region.height, list[str]()
-        bar = old_bar = self._bar_cells(now)
-        if before != now:
-            old_bar = [_NOTHING] * height if before is None else self._bar_cells(before)
+        old_bar = [_NOTHING] * height if before is None else self._bar_cells(before)
+        bar = self._bar_cells(now)
         if moved and self._can_move(region, moved):
             parts.append(_move(region, moved))
             blank = [_NOTHING] * abs(moved)
@@ -186,9 +206,11 @@ class RowWriter:
         if not self._view.scrollbar_size_vertical:
             return [""] * state.window
         look: Any = bar.render()
-        style = look.style, tuple(self._view.get_line_filters())
+        style = look.style, bar.rich_style, tuple(self._view.get_line_filters())
         if style != self._bar_style:
-            self._bar_style, self._bar_drawn = style, {}
+            self._bar_style, self._bar_drawn, self._bar_last = style, {}, None
+        if self._bar_last is not None and self._bar_last[0] == state:
+            return self._bar_last[1]
         segments = ScrollBarRender.render_bar(
             size=state.window,
             virtual_size=state.total,
@@ -200,8 +222,11 @@ class RowWriter:
         drawn = self._bar_drawn
         for cell in segments:
             if cell not in drawn:
-                drawn[cell] = self._rendered([Strip([cell])])[0]
-        return [drawn[cell] for cell in segments]
+                whole = Segment(cell.text, bar.rich_style + (cell.style or _NO_STYLE))
+                drawn[cell] = self._rendered([Strip([whole])])[0]
+        cells = [drawn[cell] for cell in segments]
+        self._bar_last = state, cells
+        return cells
 
     def _can_move(self, region: Region, rows: int) -> bool:
         """Whether the terminal can move the rows: only whole lines, and no pixels."""
@@ -215,6 +240,7 @@ class RowWriter:
     def _send(self, parts: list[str]) -> None:
         app = self._view.app
         cursor = app.screen.outer_size.clamp_offset(app.cursor_position)
+        app._previous_cursor_position = cursor
         parts.append(f"\x1b[{cursor.y + 1};{cursor.x + 1}H")
         if app._sync_available:
             parts = [_BEGIN_FRAME, *parts, _END_FRAME]

@@ -45,7 +45,7 @@ class Scroller:
     _view: ScrollView
     _block_list: BlockList
     _queue: PaintQueue
-    _writer: RowWriter
+    writer: RowWriter
     _anchor: Anchor | None = None
     pinned: bool = False
     """Whether the user has scrolled away from the end."""
@@ -60,7 +60,7 @@ class Scroller:
     def _mark_unseen(self, unseen: bool) -> None:
         if unseen != self.unseen:
             self.unseen = unseen
-            self._writer.mark(self.in_view[1] - 1, self.in_view[1])
+            self.writer.mark(self.in_view[1] - 1, self.in_view[1])
 
     @property
     def in_view(self) -> tuple[int, int]:
@@ -77,13 +77,13 @@ class Scroller:
         top, bottom = self.in_view
         if end is None:
             end = max(total, bottom)
-        self._writer.mark(max(first, top), min(end, bottom))
+        self.writer.mark(max(first, top), min(end, bottom))
         if self.pinned:
             if top >= self._view.max_scroll_y and not self.holds_row:
                 self._pin(False)
             elif end >= bottom and self._queue.is_growing:
                 self._mark_unseen(True)
-        self._writer.flush()
+        self.writer.show()
 
     def show_height(self) -> None:
         """Adopt the height of the blocks if it has changed."""
@@ -120,7 +120,7 @@ class Scroller:
     def place(self) -> None:
         """Scroll to the end, or to what was at the top."""
         self._place()
-        self._writer.flush()
+        self.writer.show()
 
     def _place(self) -> None:
         if not self.pinned:
@@ -144,10 +144,10 @@ class Scroller:
 
     def _moved(self, before: int) -> None:
         top, bottom = self.in_view
-        self._writer.mark_moved(top - before)
+        self.writer.mark_moved(top - before)
         if self.unseen:
             for last in (bottom - 1, before + bottom - top - 1):
-                self._writer.mark(last, last + 1)
+                self.writer.mark(last, last + 1)
 
     # Scrolling
 
@@ -159,15 +159,12 @@ class Scroller:
     def scrolled(self, before: int) -> None:
         """Pin the view after it was scrolled away from a row; at the end it follows again.
 
-        What is to be drawn is drawn with the next change that is shown, or `show_scrolled`.
+        What has come into view is to be painted; `writer` draws it soon.
         """
         self._moved(before)
         self._anchor = None
         self._pin(self.in_view[0] < self._view.max_scroll_y)
-
-    def show_scrolled(self) -> None:
-        """Draw what has come into view."""
-        self._writer.flush()
+        self.writer.show()
 
     def hold_row(self, index: int, offset: int) -> None:
         """Scroll a row of a block into view, with some rows around it.

@@ -184,7 +184,7 @@ class Transcript(ScrollView, can_focus=False):
                 block.painter.finish()
             if block.kind is BlockKind.THINKING:
                 self.folding.end_thinking(block, summary or "thought")
-            self.painting.changed(block)
+            self.painting.changed(block, is_last=True)
         if is_tree:
             self.folding.show_tree(block)
 
@@ -260,7 +260,6 @@ class Transcript(ScrollView, can_focus=False):
         if round(old_value) != round(new_value):
             self.scroller.scrolled(round(old_value))
             self.painting.scrolled()
-            self.scroller.show_scrolled()
 
     def on_click(self, event: events.Click) -> None:
         """Fold at a header, go to the end at the marker, select a word or line, ask for a link."""
