@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from dataclasses import field as field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -115,7 +115,7 @@ def _is_for_the_constructor(kind: object) -> bool:
 def _is_class_variable(kind: object) -> bool:
     if isinstance(kind, str):
         return kind.startswith("ClassVar")
-    return kind is ClassVar or get_origin(kind) is ClassVar
+    return kind is ClassVar or getattr(kind, "__origin__", None) is ClassVar
 
 
 def _make(cls: type, name: str) -> None:

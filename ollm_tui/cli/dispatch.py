@@ -5,15 +5,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.early import early_settings
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
-from ollm_tui.lazy import import_command
+from ollm_tui.lazy import import_command, import_name
+
+if TYPE_CHECKING:
+    from ollm_tui.cli.arguments import Arguments
 
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
@@ -42,7 +45,7 @@ def run(typed: Sequence[str]) -> int:
     # The path of a secret is not secret.
     output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
     with logging_to(_log_file(), output.redacted):
-        return output.guard(lambda: _dispatch(parse(typed), output))
+        return output.guard(lambda: _dispatch(typed, output))
 
 
 def _log_file() -> Path:
@@ -53,7 +56,11 @@ def _log_file() -> Path:
         return Path(os.devnull)
 
 
-def _dispatch(arguments: Arguments, output: Output) -> int:
+def _dispatch(typed: Sequence[str], output: Output) -> int:
+    if not typed and sys.stdin is not None and sys.stdin.isatty():
+        return _open_chat(Flags(), None, output)
+    # Without arguments the parser would take a tenth of the start.
+    arguments: Arguments = import_name("ollm_tui.cli.arguments:parse")(typed)
     output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
         output.note("--api-key shows the key to everybody who can list processes; use a variable.")
@@ -61,19 +68,20 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
         return _chat(arguments, output)
     if arguments.prompt is not None:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
-    for option, files in (("--image", arguments.images), ("--attach", arguments.attached)):
-        if files:
+    files = (("--image", arguments.images), ("--attach", arguments.attached))
+    for option, given in (*files, ("--schema", arguments.schema)):
+        if given not in (None, ()):
             raise UsageError(f"`{arguments.command}` does not take {option}.")
-    if arguments.schema is not None:
-        raise UsageError(f"`{arguments.command}` does not take --schema.")
     run: Callable[[Arguments, Output], int] = import_command(_COMMANDS[arguments.command])
     return run(arguments, output)
 
 
-def _chat(arguments: Arguments, output: Output) -> int:
+def _chat(arguments: "Arguments", output: Output) -> int:
+    # Loaded by now: it read the arguments.
+    from ollm_tui.cli.arguments import read_prompt
+
     arguments = _with_chat(arguments, output)
-    prompt = read_prompt(arguments.prompt)
-    if prompt is not None:
+    if (prompt := read_prompt(arguments.prompt)) is not None:
         run: Callable[[str, Arguments, Output], int] = import_command("ollm_tui.cli.run:run_prompt")
         return run(prompt, arguments, output)
     for option, files in (("--image", arguments.images), ("--attach", arguments.attached)):
@@ -83,23 +91,26 @@ def _chat(arguments: Arguments, output: Output) -> int:
         raise UsageError("--json needs a prompt.", 'Try: ollm --json -p "..."')
     if arguments.flags.allow:
         raise UsageError("--allow needs a prompt.", "In the chat, /permissions allows commands.")
+    return _open_chat(arguments.flags, arguments.schema, output)
+
+
+def _open_chat(flags: Flags, schema: str | None, output: Output) -> int:
     # Read once more by what is started: the choice comes before either is loaded.
-    early = early_settings(default_paths(), os.environ, arguments.flags)
+    early = early_settings(default_paths(), os.environ, flags)
     if early.screen_reader:
-        return _in_lines(arguments, output, reads_thinking=early.show_thinking)
-    return _full_screen(arguments, output)
+        return _in_lines(flags, schema, output, reads_thinking=early.show_thinking)
+    return _full_screen(flags, schema, output)
 
 
-def _in_lines(arguments: Arguments, output: Output, *, reads_thinking: bool) -> int:
+def _in_lines(flags: Flags, schema: str | None, output: Output, *, reads_thinking: bool) -> int:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise UsageError('The chat needs a terminal; try ollm -p "...".')
     run: Callable[..., int] = import_command("ollm_tui.linear.run:run_linear")
-    return run(
-        _with_schema(arguments), output.keep_secret, output.redacted, reads_thinking=reads_thinking
-    )
+    flags = _with_schema(flags, schema)
+    return run(flags, output.keep_secret, output.redacted, reads_thinking=reads_thinking)
 
 
-def _with_chat(arguments: Arguments, output: Output) -> Arguments:
+def _with_chat(arguments: "Arguments", output: Output) -> "Arguments":
     """Return the arguments with the whole id of the chat that was named, if one was."""
     flags = arguments.flags
     if flags.continued is not None and flags.private:
@@ -112,7 +123,7 @@ def _with_chat(arguments: Arguments, output: Output) -> Arguments:
     return replace(arguments, flags=replace(flags, chat=find(flags.chat, output)))
 
 
-def _full_screen(arguments: Arguments, output: Output) -> int:
+def _full_screen(flags: Flags, schema: str | None, output: Output) -> int:
     # Textual is loaded only for a terminal that can show it.
     from ollm_tui.tui.terminal import check_terminal
 
@@ -121,19 +132,19 @@ def _full_screen(arguments: Arguments, output: Output) -> int:
         raise UsageError(obstacle)
     from ollm_tui.tui import run_tui
 
-    return run_tui(_with_schema(arguments), output.keep_secret)
+    return run_tui(_with_schema(flags, schema), output.keep_secret)
 
 
-def _with_schema(arguments: Arguments) -> Flags:
+def _with_schema(flags: Flags, named: str | None) -> Flags:
     """Return the flags of the chat with the JSON Schema that was named, if one was."""
-    if arguments.schema is None:
-        return arguments.flags
+    if named is None:
+        return flags
     # Loaded only for a schema, with the library that checks it.
     from ollm_tui.chat.answer_schema import load_schema, schema_file
     from ollm_tui.protocol.errors import AIError
 
     try:
-        schema, file = load_schema(arguments.schema), schema_file(arguments.schema)
+        schema, file = load_schema(named), schema_file(named)
     except AIError as error:
         raise UsageError(error.message, error.hint) from None
-    return replace(arguments.flags, schema=schema, schema_file=file)
+    return replace(flags, schema=schema, schema_file=file)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from ollm_tui import __version__
+from ollm_tui.cli.arguments import Arguments, parse
 from ollm_tui.cli.output import Output
+from ollm_tui.config.flags import Flags
 from tests.cli.conftest import Ollm, environment
 from tests.cli.fake_ollama import FakeOllama
 
@@ -49,6 +52,26 @@ def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -
         check=True,
     )
     assert (done.stdout, done.stderr) == ("Hello there.\n", "set()\n")
+
+
+def test_a_start_without_arguments_reads_none() -> None:
+    given = parse([])
+    assert given == Arguments(flags=Flags())
+    code = (
+        "import sys, ollm_tui.tui, ollm_tui.tui.terminal\n"
+        "ollm_tui.tui.terminal.check_terminal = lambda: None\n"
+        "ollm_tui.tui.run_tui = lambda flags, keep: 7 if 'argparse' in sys.modules else 3\n"
+        "from ollm_tui.cli import main\nsys.exit(main([]))"
+    )
+    terminal, other_end = os.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment(), stdin=other_end, check=False
+        )
+    finally:
+        os.close(terminal)
+        os.close(other_end)
+    assert done.returncode == 3
 
 
 def test_a_command_that_ends_looks_for_no_garbage() -> None:

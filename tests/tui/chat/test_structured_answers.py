@@ -120,7 +120,7 @@ def test_a_chat_that_is_opened_with_a_schema_knows_its_file(
         opened.append(flags)
         return 0
 
-    monkeypatch.setattr("ollm_tui.cli.dispatch.read_prompt", lambda _prompt: None)
+    monkeypatch.setattr("ollm_tui.cli.arguments.read_prompt", lambda _prompt: None)
     monkeypatch.setattr("ollm_tui.tui.terminal.check_terminal", lambda: None)
     monkeypatch.setattr("ollm_tui.tui.run_tui", run_tui)
     monkeypatch.chdir(tmp_path)
