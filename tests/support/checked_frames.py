@@ -79,7 +79,7 @@ def is_settled(app: App[Any]) -> bool:
     return (
         app._dom_ready
         and not app._batch_count
-        and app.screen.size == app.size
+        and app.screen.size == app.screen._compositor.size == app.size
         and not (app.screen._repaint_required or app.screen._layout_required)
         and not app.message_queue_size
         and all(map(_is_drawn, app.screen_stack))
