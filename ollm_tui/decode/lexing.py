@@ -94,6 +94,7 @@ def _load_lexer(language: str) -> Lexer | None:
     if any(name in type(lexer).__name__ for name in _SLOW):
         return None
     _put_windows_in(lexer)
+    _steps(lexer)  # brings the lexer of JSON
     return lexer
 
 

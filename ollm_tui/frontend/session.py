@@ -95,6 +95,10 @@ class ChatSession:
         if ref is None or self.is_private or not self.was_asked or ref in self._counted:
             return
         self._counted.add(ref)
+        # Needed after the first answer.
+        from ollm_tui.runtime.downloads import load_registry
+
+        await load_registry()
         await self.runtime.model_registry.note_use(ref)
 
     def start_new(self) -> None:

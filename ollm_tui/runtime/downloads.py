@@ -36,14 +36,20 @@ FOLDER: Final = "downloads"
 GO_ON_AFTER_S: Final = 1.0
 """Downloads of an earlier run are resumed when the first screen is complete."""
 
+_HUB: Final = "ollm_tui.runtime.hub"
 _LOADED_LATE: Final = (
     "ollm_tui.library.downloads.queue",
     "ollm_tui.providers.fetcher",
-    "ollm_tui.runtime.hub",
+    _HUB,
     "ollm_tui.runtime.download_factory",
 )
 
 logger = logging.getLogger(__name__)
+
+
+async def load_registry() -> None:
+    """Import what the model registry needs, in a thread: it takes some ten milliseconds."""
+    await anyio.to_thread.run_sync(import_module, _HUB)
 
 
 class DownloadService:

@@ -14,7 +14,7 @@ from tests.e2e.streaming import CHECKED, LONG, Act, Streaming
 from tests.e2e.typed import BY_MOUSE, LEGACY, lines_of
 from tests.support import checked_frames, noted_keys
 from tests.support.pty_session import PtySession, wait_until
-from tests.support.same_picture import unpacked, whole_screen
+from tests.support.same_picture import seen, unpacked, whole_screen
 from tests.support.styled_terminal import StyledTerminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.slow]
@@ -68,7 +68,7 @@ def is_right(session: PtySession, picture: Path, *, has_colours: bool) -> bool:
     rows = [y for y in range(shown.rows) if y not in told["live"]]
     whole = whole_screen(told)
     if has_colours:
-        return [shown.cells[y] for y in rows] == [whole.cells[y] for y in rows]
+        return [seen(shown.cells[y]) for y in rows] == [seen(whole.cells[y]) for y in rows]
     return [shown.lines[y] for y in rows] == [whole.lines[y] for y in rows]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.styled_terminal import Cell, StyledTerminal
+from tests.support.styled_terminal import Cell, Pen, StyledTerminal
 
 Resize = tuple[int, tuple[int, int]]
 """After how many bytes of output a terminal took which size, as columns and rows."""
@@ -45,7 +45,7 @@ class Comparison:
         wrong = [
             f"frame {self.checked}, row {y}: {difference(shown, right)}"
             for y, (shown, right) in enumerate(zip(terminal.cells, whole.cells, strict=True))
-            if shown != right and y not in told["live"]
+            if y not in told["live"] and seen(shown) != seen(right)
         ]
         if [terminal.x, terminal.y] != told["cursor"]:
             wrong.append(f"frame {self.checked}: cursor {terminal.x}, {terminal.y}")
@@ -66,9 +66,22 @@ def whole_screen(told: Any) -> StyledTerminal:
     return terminal
 
 
+def seen(row: Sequence[Cell]) -> list[tuple[object, ...]]:
+    """What a person sees of a row: a blank has no colour of its own."""
+    return [_seen(text, pen) for text, pen in row]
+
+
+def _seen(text: str, pen: Pen) -> tuple[object, ...]:
+    lines = pen.attributes & {"underline", "strike"}
+    if text != " " or lines:
+        return text, pen
+    return text, pen.colour if "reverse" in pen.attributes else pen.background, pen.link
+
+
 def difference(shown: Sequence[Cell], right: Sequence[Cell]) -> str:
     """Say where two rows differ first, and show both."""
-    x = next(x for x, pair in enumerate(zip(shown, right, strict=True)) if pair[0] != pair[1])
+    pairs = enumerate(zip(seen(shown), seen(right), strict=True))
+    x = next(x for x, (one, other) in pairs if one != other)
     texts = ["".join(text for text, _ in row).rstrip() for row in (shown, right)]
     if texts[0] == texts[1]:
         return f"column {x} looks like {shown[x]}, not {right[x]}, in {texts[0]!r}"
