@@ -114,7 +114,6 @@ class RowWriter:
         # what `refresh` does, but for having the bar drawn
         bar._layout_cache.clear()
         bar._set_dirty()
-        bar._layout_cache.clear()  # keeps what was to be drawn
 
     def _leave_to_textual(
         self, changed: list[tuple[int, int]], moved: int, *, is_bar_new: bool
