@@ -30,10 +30,10 @@ def test_every_key_arrives_whole_while_an_answer_streams(home: Path) -> None:
             session.wait_for("blue")
             noted = partial(lines_of, notes, len(lines_of(notes)))
             session.write(b"".join(sequence for sequence, _ in typed))
-            assert wait_until(lambda: len(noted()) >= len(wanted))
+            assert wait_until(lambda: len(noted()) >= len(wanted)), noted()
             assert noted() == wanted
             session.write(b"\x1b")
-            assert wait_until(lambda: noted() == [*wanted, "escape"])
+            assert wait_until(lambda: noted() == [*wanted, "escape"]), noted()
             comparison = Comparison(session.resizes).of(session.raw)
     assert (comparison.wrong, comparison.unknown) == ([], [])
     assert comparison.checked

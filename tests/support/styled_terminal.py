@@ -30,7 +30,7 @@ OFF: Final[Mapping[int, frozenset[str]]] = {
 MODES: Final = frozenset(
     {1, 3, 4, 7, 12, 25, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 1049, 2004, 2026}
 )
-MODES_LEFT_ALONE: Final = frozenset({1048, 2027, 2048})
+MODES_LEFT_ALONE: Final = frozenset({1048, 2027, 2048, 7727})
 WITHOUT_EFFECT: Final = frozenset("tcnqu")
 """Reports, titles, and the protocol of the keyboard."""
 
