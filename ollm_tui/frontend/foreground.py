@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import termios
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -146,6 +147,10 @@ def _kill(popen: "subprocess.Popen[bytes]") -> None:
 def _collected(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
     """Collect signals of keys that are meant for a program which does not have the terminal yet."""
     pressed: list[signal.Signals] = []
+    if threading.current_thread() is not threading.main_thread():
+        # the chat in lines starts programs in a thread; it heeds signals itself
+        yield pressed
+        return
     # a handler, since a program would inherit a signal that is ignored
     before = {
         number: signal.signal(number, lambda received, _: pressed.append(signal.Signals(received)))

@@ -1,5 +1,6 @@
 """The real program on a pseudo-terminal: what a newcomer starts, sees and leaves."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -83,10 +84,14 @@ def ask(session: PtySession, prompt: str) -> None:
     session.write("\r")
 
 
+_READY = re.compile(r"^ . ready\b", re.MULTILINE)
+
+
 def ready(session: PtySession) -> PtySession:
     """Wait until a model is chosen and the program says that it is ready."""
     session.wait_for(lambda: " · " in session.screen_text().split("\n")[0], timeout=20)
-    session.wait_for("ready", timeout=20)
+    # not "already loaded"
+    session.wait_for(lambda: _READY.search(session.screen_text()) is not None, timeout=20)
     return session
 
 

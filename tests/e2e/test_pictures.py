@@ -70,7 +70,7 @@ def test_a_dropped_picture_is_seen_and_still_there_in_the_next_run(
             ready(session)
             ask(session, "echo still a cat")
             session.wait_for("   still a cat", timeout=10)
-        assert pictures(server) == [[png()], [], []]
+            assert pictures(server) == [[png()], [], []], session.screen_text()
 
 
 def test_a_model_that_reads_only_text_is_sent_none_after_a_yes(start: Start, home: Path) -> None:
@@ -127,7 +127,9 @@ def test_a_terminal_that_draws_sixels_gets_the_rows_in_view_and_only_when_they_c
             session.write(b"\x1b[6;20;10t\x1b[?62;4;22c")
             session.wait_for("   a cat", timeout=10)
             ready(session)
-            session.wait_for(lambda: sixel_sizes(session) == [(400, 20)] * 12)
+            # The figures are the last row that moves the picture.
+            session.wait_for("token · first token")
+            session.wait_for(lambda: sixel_sizes(session)[-12:] == [(400, 20)] * 12)
             # Nothing more is sent for a key, and a dialog sends what is beside it.
             session.forget()
             session.write("more")

@@ -96,6 +96,12 @@ class RowWriter:
             # Textual was to draw some of the rows, which may be others by now
             view._exchange_repaint_regions()
             changed, moved, before = [(0, height)], 0, None
+        screen = view.screen
+        if screen._dirty_widgets and not screen._layout_required:
+            # nothing on the screen, such as the state of the answer, may be older than these rows
+            if view.vertical_scrollbar in screen._dirty_widgets:
+                before = None
+            screen._on_timer_update()
         # Textual keeps the strips that it has drawn
         if moved:
             view._styles_cache.clear()
@@ -139,6 +145,10 @@ class RowWriter:
         if app.screen is not view.screen or not app._running or view.styles.tint.a:
             return None
         if view.styles.gutter != _NO_GUTTER:
+            return None
+        pictures = terminal_pictures(app)
+        if pictures is not None and pictures.draws_pixels:
+            # they neither move with the text nor are they sent again for a row that stays
             return None
         layers = view.screen._compositor.layers_visible
         if layers is not self._layers:
@@ -229,13 +239,11 @@ class RowWriter:
         return cells
 
     def _can_move(self, region: Region, rows: int) -> bool:
-        """Whether the terminal can move the rows: only whole lines, and no pixels."""
+        """Whether the terminal can move the rows: only whole lines."""
         view = self._view
-        pictures = terminal_pictures(view.app)
-        has_pixels = pictures is not None and pictures.draws_pixels
         end = region.right + view.scrollbar_size_vertical
         is_whole = region.x == 0 and end == view.app.size.width
-        return abs(rows) < region.height and is_whole and not has_pixels
+        return abs(rows) < region.height and is_whole
 
     def _send(self, parts: list[str]) -> None:
         app = self._view.app
