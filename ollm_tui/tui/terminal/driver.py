@@ -64,8 +64,9 @@ class TerminalDriver(LinuxDriver):
             deadline = keyboard.deadline
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
             ready, _, _ = select.select([self.fileno, self._wake.fileno()], [], [], patience)
-            messages = keyboard.tick(time.monotonic())
-            if self.fileno in ready:
+            has_more = self.fileno in ready
+            messages = keyboard.tick(time.monotonic(), has_more=has_more)
+            if has_more:
                 try:
                     data = os.read(self.fileno, READ_SIZE)
                 except BlockingIOError:

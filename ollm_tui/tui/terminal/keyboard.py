@@ -166,9 +166,15 @@ class Keyboard:
             return _ESCAPE
         return self._held
 
-    def tick(self, now: float) -> list[Message]:
-        """Return the messages that a pause completes: an Esc, a sequence or a paste."""
+    def tick(self, now: float, *, has_more: bool = False) -> list[Message]:
+        """Return the messages that a pause completes: an Esc, a sequence or a paste.
+
+        `has_more` is whether bytes wait to be read. Then a sequence goes on: it was the program
+        that paused, which a busy machine has held up.
+        """
         if self.deadline is None or now < self.deadline:
+            return []
+        if has_more and self._paste is None:
             return []
         self.deadline = None
         cut_character = self._decoder.decode(b"", final=True)

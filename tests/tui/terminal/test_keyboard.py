@@ -146,6 +146,14 @@ def test_the_rest_of_a_key_that_comes_late_types_nothing_and_teaches_patience(
     assert terminal.keys == ["escape", "up", "down", "right"]
 
 
+def test_a_program_that_was_held_up_splits_no_key() -> None:
+    keyboard = Keyboard()
+    assert keyboard.feed(b"\x1b", 1.0) == []
+    late = 1.0 + 10 * SEQUENCE_S
+    assert keyboard.tick(late, has_more=True) == []
+    assert [key.key for key in keyboard.feed(b"[A", late) if isinstance(key, events.Key)] == ["up"]
+
+
 def test_a_bracket_typed_after_escape_is_typed(terminal: Terminal) -> None:
     terminal.send(b"\x1b")
     terminal.wait(2 * LATE_REST_S)
