@@ -19,7 +19,7 @@ from ollm_tui.tui.transcript.scroller import Scroller
 
 FRAME_S = 1 / 30
 """Most time between two paintings of streamed text while it comes."""
-SHARE = 0.03
+SHARE = 0.05
 """The share of the time that paintings may take, but for the first `BURST_S`."""
 BURST_S = 0.01
 """How long paintings may take at once after a rest: the first words are not to wait."""
@@ -38,7 +38,7 @@ _LOOK_AGAIN: Final = 8  # rows the view has to move before its surroundings are 
 
 
 @dataclass(slots=True, eq=False)
-class _FrameBudget:
+class FrameBudget:
     """How much of the time paintings have taken, and how long the next one waits for that."""
 
     _saved_s: float = BURST_S
@@ -47,13 +47,18 @@ class _FrameBudget:
 
     def wait_s(self, now: float) -> float:
         """Return how long to wait, so that all paintings together take no more than their share."""
-        self._saved_s = min(self._saved_s + SHARE * (now - self._saved_at), BURST_S)
-        self._saved_at = now
+        self._save(now)
         return min(max(-self._saved_s / SHARE, 0.0), FRAME_S)
 
-    def spend(self, seconds: float) -> None:
-        """Note how long a painting took."""
-        self._saved_s = max(self._saved_s - seconds, -SHARE * FRAME_S)
+    def spend(self, began: float, ended: float) -> None:
+        """Note a painting; the longest delays the next one by no more than `FRAME_S`."""
+        self._save(began)
+        self._saved_s = max(self._saved_s - (ended - began), -SHARE * FRAME_S)
+        self._saved_at = ended
+
+    def _save(self, now: float) -> None:
+        self._saved_s = min(self._saved_s + SHARE * (now - self._saved_at), BURST_S)
+        self._saved_at = now
 
 
 @dataclass(eq=False)
@@ -68,7 +73,7 @@ class Painting:
     """Called when rows move, which may be selected."""
     _frame_timer: TimerHandle | None = None
     _painted_at: float = 0.0
-    _budget: _FrameBudget = field(default_factory=_FrameBudget)
+    _budget: FrameBudget = field(default_factory=FrameBudget)
     _way_until: float = 0.0
     _looked_at: tuple[Canvas, int, int, int] | None = None
 
@@ -180,7 +185,7 @@ class Painting:
         if changed is not None:
             scroller.show_change(changed.first, changed.end)
         scroller.writer.flush()
-        self._budget.spend(monotonic() - began)
+        self._budget.spend(began, monotonic())
         self._look_around(canvas)
         if self._queue:
             self._paint_in(PAUSE_S)
