@@ -142,9 +142,11 @@ class RowWriter:
         view, app = self._view, self._view.app
         if app.is_headless or app.is_inline or app._driver is None or app._batch_count:
             return None
-        if app.screen is not view.screen or not app._running or view.styles.tint.a:
+        if not app._running or app._closing or app._closed or not view.is_attached:
             return None
-        if view.styles.gutter != _NO_GUTTER:
+        if app.screen is not view.screen:
+            return None
+        if view.styles.tint.a or view.styles.gutter != _NO_GUTTER:
             return None
         pictures = terminal_pictures(app)
         if pictures is not None and pictures.draws_pixels:
