@@ -59,11 +59,7 @@ class UiSettings(SettingsSection):
         "`auto` as the terminal can; `off` shows a line of text.",
     )
     times: bool = Field(False, description="Show when each message of a saved chat was written.")
-    mouse: bool = Field(
-        True,
-        description="Enable the mouse: clicks, wheel and selection. In GNU screen it is off unless "
-        "you set it: there Esc reaches a program with the mouse only with the next key.",
-    )
+    mouse: bool = Field(True, description="Enable the mouse: clicks, wheel and selection.")
     animations: bool = Field(
         True, description="Animate the screen; turn off for reduced motion or slow terminals."
     )

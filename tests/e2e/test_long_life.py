@@ -72,6 +72,18 @@ def go_to_question(session: PtySession) -> None:
     raise AssertionError(session.screen_text())
 
 
+def edit(session: PtySession, shown: str) -> None:
+    """Put the newest question into the input, as soon as the stopped answer has ended."""
+    refused = "An answer is still in progress"
+    for _ in range(20):
+        ask(session, "/edit")
+        session.wait_for(lambda: shown in session.screen_text() or refused in session.screen_text())
+        if shown in session.screen_text():
+            return
+        gone(session, refused)
+    session.wait_for(shown)
+
+
 def write_stop_and_edit(session: PtySession) -> None:
     """Stop an answer that goes on for ever, and ask something else in its place."""
     ready(session)
@@ -82,8 +94,7 @@ def write_stop_and_edit(session: PtySession) -> None:
     session.wait_for("again and again")
     session.write(ESCAPE)
     session.wait_for("Stopped")
-    ask(session, "/edit")
-    session.wait_for("│ go on forever")
+    edit(session, "│ go on forever")
     session.write(CTRL_U)
     gone(session, "│ go on forever")
     ask(session, "please think")

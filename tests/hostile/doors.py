@@ -414,6 +414,7 @@ WRITERS: Mapping[str, str] = {
     "tools/writing/replacing.py": "files inside the root, as the question showed",
     "tui/crash.py": "exit: crash report; the sentence is in tests/tui/test_crash.py",
     "tui/terminal/driver.py": "the screen; the title is looked at in every scene",
+    "tui/transcript/row_writer.py": "the screen, as above",
     "tui/terminal/copying.py": "exit: clipboard; the program names the file of what was copied",
     "tui/terminal/guard.py": "sequences of its own; the title",
     "tui/composer/draft_editor.py": "the clipboard, with what the person has written",
