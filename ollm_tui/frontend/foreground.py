@@ -148,7 +148,7 @@ def _collected(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
     """Collect signals of keys that are meant for a program which does not have the terminal yet."""
     pressed: list[signal.Signals] = []
     if threading.current_thread() is not threading.main_thread():
-        # the chat in lines starts programs in a thread; it heeds signals itself
+        # the chat in lines starts programs in a thread, and only the main thread may set handlers
         yield pressed
         return
     # a handler, since a program would inherit a signal that is ignored

@@ -18,7 +18,7 @@ from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.scroller import Scroller
 
 FRAME_S = 1 / 30
-"""Most time between two paintings of streamed text while it comes."""
+"""Most time that a painting of streamed text waits for those before it."""
 SHARE = 0.05
 """The share of the time that paintings may take, but for the first `BURST_S`."""
 BURST_S = 0.01

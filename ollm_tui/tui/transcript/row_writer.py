@@ -96,12 +96,8 @@ class RowWriter:
             # Textual was to draw some of the rows, which may be others by now
             view._exchange_repaint_regions()
             changed, moved, before = [(0, height)], 0, None
-        screen = view.screen
-        if screen._dirty_widgets and not screen._layout_required:
-            # nothing on the screen, such as the state of the answer, may be older than these rows
-            if view.vertical_scrollbar in screen._dirty_widgets:
-                before = None
-            screen._on_timer_update()
+        if self._draw_older():
+            changed, moved, before = [(0, height)], 0, None
         # Textual keeps the strips that it has drawn
         if moved:
             view._styles_cache.clear()
@@ -111,6 +107,21 @@ class RowWriter:
         self._write(region, changed, moved, before, now)
 
     # Drawn by Textual
+
+    def _draw_older(self) -> bool:
+        """Draw what waits elsewhere on the screen, such as the state of the answer.
+
+        Nothing that is shown may be older than the rows. Returns whether Textual may have drawn the
+        view as well, whose rows then are where they belong already.
+        """
+        view, screen = self._view, self._view.screen
+        waiting = screen._dirty_widgets
+        if not waiting or screen._layout_required or screen._scroll_required:
+            return False
+        own = {view, view.vertical_scrollbar, *view.ancestors}
+        is_drawn = screen._repaint_required or not own.isdisjoint(waiting)
+        screen._on_timer_update()
+        return is_drawn
 
     def _update_bar(self, state: _BarState) -> None:
         bar = self._view.vertical_scrollbar

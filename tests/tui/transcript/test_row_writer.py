@@ -129,3 +129,19 @@ async def test_under_a_dialog_textual_draws() -> None:
         await pilot.app.pop_screen()
         await _settled(pilot, view)
         assert "end of it" in _new(driver)
+
+
+async def test_a_view_that_textual_draws_meanwhile_is_not_moved_again() -> None:
+    async with room() as (pilot, view, driver):
+        view.add_answer("a")
+        view.append("a", "".join(_lines(30)) + "end")
+        await _settled(pilot, view)
+        # as a whole screen that waits to be drawn
+        view.screen._dirty_widgets.add(view.screen)
+        view.screen._repaint_required = True
+        _new(driver)
+        view.append("a", "\n\nmore")
+        view.painting.paint_slice()
+        written = _new(driver)
+        assert "M\x1b[r" not in written
+        assert written.rindex("line 29") < written.rindex("more")
