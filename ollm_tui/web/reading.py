@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Final
 
@@ -97,8 +98,10 @@ class PageReader:
         for pipe in (self._input, self._output):
             pipe.close()
 
-    async def read(self, page: LoadedPage) -> PageText:
+    async def read(self, page: LoadedPage, within_s: float = READING_S) -> PageText:
         """Return the text of a page.
+
+        All of its text may take ``within_s``; its main text is waited for at most `READING_S`.
 
         Raises:
             LoadFailure: it has none.
@@ -106,15 +109,18 @@ class PageReader:
         if page.media_type not in _HTML and not _looks_like_html(page.body):
             return _bounded("", decoded(bytes(page.body[: MOST_TEXT_BYTES * 4]), page.charset))
         texts: dict[str, str] = {}
-        with anyio.move_on_after(READING_S):
-            await self._ask(page, texts)
+        began = anyio.current_time()
+        with anyio.move_on_after(within_s) as waiting:
+            async for part in self._ask(page):
+                texts |= part
+                waiting.deadline = min(waiting.deadline, began + READING_S)
         if "plain" not in texts:
-            raise LoadFailure(f"The text of the page could not be found within {READING_S:g} s.")
+            raise LoadFailure(f"The text of the page could not be found within {within_s:.1f} s.")
         main = texts.get("text", "")
         text = main if len(main) >= min(_LEAST_SHARE, len(texts["plain"])) else texts["plain"]
         return _bounded(clean_line(texts.get("title", "")), text)
 
-    async def _ask(self, page: LoadedPage, texts: dict[str, str]) -> None:
+    async def _ask(self, page: LoadedPage) -> AsyncIterator[dict[str, str]]:
         head = json.dumps({"url": page.address.url, "charset": page.charset})
         # a child that ended early has said what it could
         with suppress(BrokenPipeError):
@@ -125,7 +131,7 @@ class PageReader:
         while (data := await self._read()) and len(line) < _LONGEST_LINE:
             *whole, line = (line + data).split(b"\n")
             for one in whole:
-                texts |= {str(name): str(value) for name, value in json.loads(one).items()}
+                yield {str(name): str(value) for name, value in json.loads(one).items()}
 
     async def _write(self, data: bytes | bytearray) -> None:
         rest = memoryview(data)

@@ -352,6 +352,8 @@ async def delete_branch(session: Session, program: Program) -> None:
     if deletion is not None and not session.at_once and journal.path[at] not in marked:
         session.problems.append(f"{journal.path[at]} was deleted and is not")
     session.hidden |= marked | {*journal.path[at:]}
+    if session.at_once and session.was_purged:  # the other one may just have purged them
+        _forget_purged(session, program)
     await program.reopen()
 
 
@@ -367,6 +369,11 @@ async def undelete(session: Session, program: Program) -> None:
 async def purge(session: Session, program: Program) -> None:
     await program.store.deletions.purge(0)
     session.was_purged = True
+    _forget_purged(session, program)
+
+
+def _forget_purged(session: Session, program: Program) -> None:
+    """Expect no longer what was deleted and is gone from the file."""
     left = {str(one) for (one,) in rows(program.path, "SELECT id FROM messages")}
     for one in session.hidden - left:
         session.saved.pop(one, None)

@@ -92,7 +92,15 @@ def unfinished(output: bytes) -> int:
     return min(starts, default=len(output))
 
 
+_ROWS_MOVED = re.compile(rb"\x1b\[(?P<top>\d+);\d+r\x1b\[(?P=top);1H\x1b\[\d+[ML]\x1b\[r")
+
+
 def grammar(output: bytes) -> frozenset[str]:
+    """Name the shapes in the output, but for the rows that the app has the terminal move.
+
+    How often it does so depends on the time, and nothing but the whole row of sequences is the app.
+    """
+    output = _ROWS_MOVED.sub(b"", output)
     return frozenset().union(*(token.shapes() for token in tokens(output)))
 
 

@@ -18,11 +18,19 @@ from ollm_tui.web.addresses import (
     read_address,
 )
 from ollm_tui.web.loading import PageLoader, request_headers
-from ollm_tui.web.page import LoadedPage, LoadFailure
-from ollm_tui.web.reading import MISSING_PACKAGE, PageReader, PageText, can_read_html, is_text
+from ollm_tui.web.page import LOADING_S, LoadedPage, LoadFailure
+from ollm_tui.web.reading import (
+    MISSING_PACKAGE,
+    READING_S,
+    PageReader,
+    PageText,
+    can_read_html,
+    is_text,
+)
 from ollm_tui.web.shown import FETCH, ShownPage
 
 TIMEOUT_S: Final = 10.9
+_LOADING_AND_READING_S: Final = LOADING_S + READING_S
 MOST_CHARS: Final = 250_000
 USUAL_CHARS: Final = 20_000
 AFTER_READING: Final = (
@@ -126,7 +134,8 @@ class PreparedFetch:
                     raise LoadFailure(
                         f"It is not text ({kind}, {size_text(len(page.body))}), so it was not read."
                     )
-                text = await reader.read(page)
+                left_s = _LOADING_AND_READING_S - (time.monotonic() - began)
+                text = await reader.read(page, left_s)
             finally:
                 reader.close()
         except LoadFailure as failure:
