@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-import bench-kill bench-kill-download bench-kill-pull bench-long-chat
 .PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search bench-similar
-.PHONY: bench-mcp-start bench-servers bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-mcp-start bench-request bench-servers bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,7 +112,9 @@ smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 bench: need-python  ## All figures of docs/performance.md in about 26 minutes (ARGS="--help": choices)
 	@$(BOOTSTRAP) test
 	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=$$?; \
-	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; exit $$missed
+	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; \
+	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.request || { status=$$?; test $$missed = 1 || missed=$$status; }; \
+	exit $$missed
 
 bench-peers: need-python  ## Fetch the programs that `make bench` compares with, where they install
 	@$(BOOTSTRAP) test
@@ -137,6 +139,10 @@ bench-documents: need-python  ## Stalls and keys while documents come that are k
 bench-wire: need-python  ## CPU of 100,000 streamed chunks against the official clients
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.wire $(ARGS)
+
+bench-request: need-python  ## What a question costs beside its bytes, in chats of 2, 200 and 2,000 messages
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.request $(ARGS)
 
 bench-servers: need-python  ## A running server beside curl (ARGS="KIND URL MODEL", such as "ollama http://127.0.0.1:11434 qwen3:4b")
 	@$(BOOTSTRAP) test
