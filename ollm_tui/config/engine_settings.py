@@ -24,6 +24,11 @@ class EngineSettings(SettingsSection):
     threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
         None, examples=[4], description="Processor threads; not set is half of the cores."
     )
+    threads_batch: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+        None,
+        examples=[8],
+        description="Processor threads that read prompts; not set is `threads`, or else all cores.",
+    )
     gpu_layers: Annotated[int, Field(ge=0, le=MAX_LAYERS), NoSwitch] | Literal["all"] | None = (
         Field(
             None,

@@ -260,6 +260,9 @@ class SettingSources:
         if engine.threads is None:
             threads = "half of the cores"
             yield self._configured("threads", threads, ("embedded", "threads"), "engine")
+        if engine.threads is None and engine.threads_batch is None:
+            reading = ("embedded", "threads_batch")
+            yield self._configured("threads_batch", "all cores", reading, "engine")
         yield from self._template_in_force()
 
     def _template_in_force(self) -> Iterator[EffectiveValue]:

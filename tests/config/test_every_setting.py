@@ -40,6 +40,7 @@ VARIABLE = ('"sk-0123456789"', '"A B"', '"NOT_SET_ANYWHERE"', "5")
 FILE = ('"/not/there"', '"a\\u0000b"', "5")
 LOADING: Mapping[str, tuple[str, ...]] = {
     "threads": ("0", "100000", "1.5", "true"),
+    "threads_batch": ("0", "100000", "1.5", "true"),
     "gpu_layers": ("-1", "1.5", "true", '"most"'),
     "cache_type_k": ('"q2_k"', "8"),
     "cache_type_v": ('"q2_k"', "8"),

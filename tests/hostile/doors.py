@@ -296,6 +296,7 @@ READERS: Mapping[str, str] = {
     "providers/embedded/worker.py": "frames of an engine: tests/engines/test_frames.py",
     "providers/embedded/chat_template.py": "templates, shown as those of a model file are",
     "providers/embedded/child.py": "runs the engine; says its address",
+    "providers/embedded/machine_limits.py": "numbers of the kernel, never shown",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
     "providers/response_reader.py": "ollama, chat completions",
     "providers/openai_compatible/own_links.py": "pictures for files, never shown",

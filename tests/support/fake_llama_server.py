@@ -13,7 +13,16 @@ import textwrap
 from pathlib import Path
 
 FLAGS = {
-    *("--host", "--port", "--parallel", "--model", "--alias", "--ctx-size", "--threads"),
+    *(
+        "--host",
+        "--port",
+        "--parallel",
+        "--model",
+        "--alias",
+        "--ctx-size",
+        "--threads",
+        "--threads-batch",
+    ),
     *("--n-gpu-layers", "--cache-type-k", "--cache-type-v", "--flash-attn", "--mmproj"),
     *("--lora", "--model-draft", "--spec-draft-n-max", "--chat-template"),
 }

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     """How the model is loaded; what is missing is the engine's default."""
 
     threads: int
+    threads_batch: int
     gpu_layers: int
     cache_type_k: str
     cache_type_v: str
@@ -55,6 +56,7 @@ class Settings(TypedDict):
     key: str
     context: int
     embeddings: bool
+    prompt_cache_mb: int
     options: Options
     template: str | None
     program: str | None
@@ -217,6 +219,7 @@ def _serve(settings: Settings) -> "xllamacpp.Server":
     params.model.path = settings["model"]
     params.model_alias = {settings["name"]}
     params.n_ctx, params.n_parallel = settings["context"], 1
+    params.cache_ram_mib = settings["prompt_cache_mb"]
     if settings["embeddings"]:
         params.embedding = True
         params.n_batch = params.n_ubatch = settings["context"]  # a text must fit into one batch
@@ -235,8 +238,9 @@ def _apply(engine: ModuleType, params: "xllamacpp.CommonParams", options: Option
     Raises:
         RuntimeError: layers are to go to a graphics card that this build cannot use.
     """
-    threads = options["threads"]
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    threads, threads_batch = options["threads"], options["threads_batch"]
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads_batch
     if "gpu_layers" in options:
         if options["gpu_layers"] and not _has_gpu(engine):
             raise RuntimeError(NO_GPU)
@@ -262,7 +266,8 @@ def _apply(engine: ModuleType, params: "xllamacpp.CommonParams", options: Option
             engine.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE
         ]
         draft.mparams.path = options["draft_model"]
-        draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = threads
+        draft.cpuparams.n_threads = threads
+        draft.cpuparams_batch.n_threads = threads_batch
         draft.n_max = options.get("draft_tokens", draft.n_max)
 
 

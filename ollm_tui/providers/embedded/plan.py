@@ -11,12 +11,14 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.ports import Companion
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.machine_limits import prompt_cache_mb
 
 LLAMA_CPP = "llama.cpp"
 ALL_LAYERS = 9999
 """More than any model has; `all` is unknown to older builds of llama-server."""
 _FLAGS: Mapping[str, str] = {
     "threads": "--threads",
+    "threads_batch": "--threads-batch",
     "gpu_layers": "--n-gpu-layers",
     "cache_type_k": "--cache-type-k",
     "cache_type_v": "--cache-type-v",
@@ -98,6 +100,7 @@ class EnginePlan:
             "name": self.name,
             "context": self.context,
             "embeddings": self.makes_embeddings,
+            "prompt_cache_mb": prompt_cache_mb(),
             "options": options,
             "template": self.template,
             "program": None if self.program is None else str(self.program),
@@ -148,7 +151,8 @@ class EnginePlan:
         if self.program is None:
             return {}
         left_out = set() if self.options.draft_model else {"LLAMA_ARG_SPEC_TYPE"}
-        return {name: text for name, text in SERVER_ENVIRONMENT.items() if name not in left_out}
+        variables = {n: text for n, text in SERVER_ENVIRONMENT.items() if n not in left_out}
+        return {**variables, "LLAMA_ARG_CACHE_RAM": str(prompt_cache_mb())}
 
 
 def merged(

@@ -16,6 +16,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
+from ollm_tui.providers.embedded.machine_limits import usable_cores
 from ollm_tui.providers.embedded.plan import merged
 
 if TYPE_CHECKING:
@@ -57,12 +58,14 @@ class EmbeddedSettings:
     ) -> ModelEngineSettings:
         """Return how a model is loaded: its own settings over those of every model, over `known`.
 
-        More threads than half of the shared cores make an engine slower.
+        Answers are slower with more threads than half of the shared cores; prompts are read the
+        faster the more there are.
         """
         own = merged(self.models.get(name, ModelEngineSettings()), self.engine, known)
-        if own.threads is not None:
-            return own
-        return own.model_copy(update={"threads": max(1, (os.cpu_count() or 2) // 2)})
+        cores = usable_cores()
+        threads = own.threads or max(1, cores // 2)
+        threads_batch = own.threads_batch or own.threads or cores
+        return own.model_copy(update={"threads": threads, "threads_batch": threads_batch})
 
     def window_of(self, name: str, *, trained: int | None, sidecar: int | None) -> int:
         """Return the window that a model is loaded with; only its own may exceed the trained one.

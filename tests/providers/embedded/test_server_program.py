@@ -62,12 +62,14 @@ async def test_it_answers_with_the_settings_of_the_model(
         "--alias": MODEL,
         "--ctx-size": "512",
         "--threads": "2",
+        "--threads-batch": "2",
         "--n-gpu-layers": "9999",
         "--cache-type-k": "q8_0",
         "--flash-attn": "on",
     }
     variables = seen(program)["variables"]
     assert variables.pop("LLAMA_API_KEY") not in ("", "sk-somebody")
+    assert 0 < int(str(variables.pop("LLAMA_ARG_CACHE_RAM"))) <= 8192
     assert variables == {"LLAMA_ARG_OFFLINE": "1", "LLAMA_ARG_CORS_ORIGINS": "localhost"}
 
 
