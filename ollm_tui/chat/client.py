@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
 import anyio
-from anyio.abc import ObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.chat.compacting import Compactor, apply_compaction, compactor_for
 from ollm_tui.chat.compaction import Compaction
@@ -262,7 +262,7 @@ class ChatClient:
         self,
         run: PromptRun | DrawingRun,
         question: Message | None,
-        send: ObjectSendStream[chat_events.ChatEvent],
+        send: MemoryObjectSendStream[chat_events.ChatEvent],
     ) -> None:
         async with send:
             run.has_template = question is not None and question.template_format is not None
@@ -282,12 +282,15 @@ class ChatClient:
             await self._give(send, end)
 
     async def _give(
-        self, send: ObjectSendStream[chat_events.ChatEvent], event: chat_events.ChatEvent
+        self, send: MemoryObjectSendStream[chat_events.ChatEvent], event: chat_events.ChatEvent
     ) -> None:
         """Send an event, with keys of the settings redacted from errors."""
         if isinstance(event, chat_events.ErrorEvent | chat_events.Retrying):
             without_secrets(event.error, self._parts.redact)
-        await send.send(event)
+        try:
+            send.send_nowait(event)  # who reads it is woken, without a further turn of the loop
+        except anyio.WouldBlock:
+            await send.send(event)
 
     async def _saved(self, run: PromptRun | DrawingRun, emit: Emit) -> Ending:
         """Answer and save the growing answer alongside; a failure of either ends both."""

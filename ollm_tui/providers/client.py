@@ -127,6 +127,10 @@ MOST_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
+GATHER_S = 0.012
+"""Time between two reads from a slow server, in which what it sends gathers: less than a frame."""
+BUSY_BYTES = 16 * 1024
+"""A server that sends so much between two reads is fast, and is read without a pause."""
 STALE_S = 1.0
 """How soon after a request an end is taken as one that was on its way when it was sent."""
 
@@ -134,7 +138,9 @@ STALE_S = 1.0
 class WatchedStream(httpcore.AsyncNetworkStream):
     """A network stream that knows what arrived before it was due and what was not requested.
 
-    `close_idle` closes the connections beside it that wait for a request.
+    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, at
+    most one read in `GATHER_S` takes what a slow server sends, until the next request: each read
+    costs far more than what it reads.
     """
 
     def __init__(
@@ -153,6 +159,8 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._sent_at = 0.0
         self._has_reply = False
         self._is_early = False
+        self.gathers = False
+        self._may_read_at = 0.0
 
     @property
     def is_doubtful(self) -> bool:
@@ -178,7 +186,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         """
         self._is_sending = False
         try:
-            data = self._unread or await self._inner.read(MOST_BYTES, timeout)
+            data = self._unread or await self._gathered(timeout)
         except httpcore.ReadError:
             await self._refuse_if_stale()
             raise
@@ -187,6 +195,15 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._has_reply = True
         self._unread = data[max_bytes:]
         return data[:max_bytes]
+
+    async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
+        if not self.gathers:
+            return await self._inner.read(MOST_BYTES, timeout)
+        if (pause := self._may_read_at - time.monotonic()) > 0:
+            await anyio.sleep(pause)
+        data = await self._inner.read(MOST_BYTES, timeout)
+        self._may_read_at = time.monotonic() + (GATHER_S if len(data) < BUSY_BYTES else 0.0)
+        return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
         """Send bytes, checking before each piece whether the reply has begun already.
@@ -233,7 +250,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         is_first = not self._is_sending
         if is_first:
             self._is_sending = True
-            self._has_reply = False
+            self._has_reply = self.gathers = False
             self._requests += 1
         if self._is_secure and self._requests == 1:
             return  # session tickets come unasked

@@ -3,7 +3,6 @@
 However often its reader is cancelled, the connection is closed by a task that is cancelled once.
 """
 
-import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -14,14 +13,10 @@ import httpx
 from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.client import WatchedStream
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
 
-FRAME_S = 0.012
-"""How long to let the chunks of a slow server gather: less than a screen frame."""
-NOTICEABLE_WAIT_S = 0.0005
-BUSY_BYTES = 16 * 1024
-"""A server that sent more than this between two waits is fast, and its chunks are not delayed."""
 PIECES_AHEAD = 64
 PIECE_BYTES = 16 * 1024
 AT_ONCE_BYTES = 32 * 1024
@@ -119,9 +114,7 @@ class ResponseReader:
         self._scope = anyio.CancelScope()
         self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
-        self.batches = not decodes
-        """Whether the chunks of a slow server are batched for a screen frame. Switched on with the
-        first words of an answer, which must not be delayed themselves."""
+        self._connection: object = None
         self.finished = anyio.Event()
 
     async def read_head(self) -> Head:
@@ -153,6 +146,14 @@ class ResponseReader:
             while (size := size + len(_body(pieces[-1]))) < AT_ONCE_BYTES:
                 pieces.append(self._receive.receive_nowait())
         return b"".join(map(_body, pieces))
+
+    def gather(self) -> None:
+        """Let what a slow server sends gather between two reads from now on.
+
+        Not before the first words of an answer, which must not be delayed themselves.
+        """
+        if isinstance(self._connection, WatchedStream):
+            self._connection.gathers = True
 
     async def read_all(self, limit: int) -> bytearray:
         """Return at most `limit` bytes of the body; after a lost connection, what arrived.
@@ -195,6 +196,9 @@ class ResponseReader:
             with self._scope, self._send as send:
                 response = await self._client.send(self._request, stream=True)
                 answered = True
+                self._connection = response.extensions.get("network_stream")
+                if not self._decodes:
+                    self.gather()
                 try:
                     await self._forward(response, send)
                 finally:
@@ -216,19 +220,11 @@ class ResponseReader:
         headers = {name.lower(): value for name, value in response.headers.items()}
         await send.send(Head(response.status_code, response.reason_phrase, headers))
         decoder = inflater(headers.get("content-encoding")) if self._decodes else None
-        waiting_since, arrived = time.perf_counter(), 0
         async for piece in response.aiter_raw():
-            waited = time.perf_counter() - waiting_since
             if self._decodes:
                 await _deliver(piece, decoder, send)
             elif piece:
                 await send.send(piece)
-            arrived += len(piece)
-            if waited > NOTICEABLE_WAIT_S:
-                if self.batches and arrived < BUSY_BYTES:
-                    await anyio.sleep(FRAME_S)  # what arrives meanwhile is read at once
-                arrived = 0
-            waiting_since = time.perf_counter()
 
 
 def _body(item: Head | bytes) -> bytes:

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TypeGuard
 
 import anyio
 from anyio.abc import TaskGroup
@@ -228,8 +229,24 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         if was_silent and self._pace.first_at is not None:
             self._alive_at = self._pace.first_at
             if self._reader is not None:
-                self._reader.batches = True
-        self._events += events
+                self._reader.gather()
+        for event in events:
+            self._append(event)
+
+    def _append(self, event: ProviderEvent) -> None:
+        """Add an event; text joins the text before it that has not been read yet.
+
+        Each event that is passed on costs more than reading a piece of text from the server.
+        """
+        last = self._events[-1] if self._events else None
+        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
+            if event.index == last.index:
+                self._events[-1] = TextDelta(last.delta + event.delta, event.index)
+                return
+        elif _is_plain_thinking(event) and _is_plain_thinking(last) and event.index == last.index:
+            self._events[-1] = ThinkingDelta(last.delta + event.delta, event.index)
+            return
+        self._events.append(event)
 
     def _with_timings(self, event: Finish) -> Finish:
         """Add what only the client can measure; the server's own figures stay."""
@@ -282,6 +299,11 @@ class Pace:
             return None
         shown = tokens if self._has_thinking else tokens - _reasoning_tokens(usage)
         return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
+
+
+def _is_plain_thinking(event: ProviderEvent | None) -> TypeGuard[ThinkingDelta]:
+    """Whether the event is thinking that neither ends its block nor is one of its own."""
+    return isinstance(event, ThinkingDelta) and event == ThinkingDelta(event.delta, event.index)
 
 
 def _without_repetitions(events: Iterable[ProviderEvent]) -> Iterator[ProviderEvent]:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Spacing
@@ -21,6 +22,7 @@ from ollm_tui.tui.graphics import terminal_pictures
 
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _NO_STYLE: Final = Style()
+_NO_COLOR: Final = Color.default()
 _NO_GUTTER: Final = Spacing()
 _NOTHING: Final = ""
 """A cell that the terminal has made by moving rows; never equal to one that is drawn."""
@@ -45,6 +47,7 @@ class RowWriter:
     _soon: asyncio.Handle | None = None
     _bar_state: _BarState | None = None
     _bar_style: object = None
+    _bar_rich_style: Style = _NO_STYLE
     _bar_drawn: dict[Segment, str] = field(default_factory=dict)
     """What draws the kinds of cells of a scrollbar in that style: few, by eighths of a cell."""
     _bar_last: tuple[_BarState, list[str]] | None = None
@@ -194,8 +197,8 @@ class RowWriter:
         now: _BarState,
     ) -> None:
         view, height, parts = self._view, region.height, list[str]()
-        old_bar = [_NOTHING] * height if before is None else self._bar_cells(before)
-        bar = self._bar_cells(now)
+        before_bar, bar = self._bar_cells(before or now, now)
+        old_bar = [_NOTHING] * height if before is None else before_bar
         if moved and self._can_move(region, moved):
             parts.append(_move(region, moved))
             blank = [_NOTHING] * abs(moved)
@@ -223,15 +226,19 @@ class RowWriter:
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
         return [strip.render(view.app.console) for strip in strips]
 
-    def _bar_cells(self, state: _BarState) -> list[str]:
-        """Return what draws each cell of the scrollbar, from the top."""
+    def _bar_cells(self, *states: _BarState) -> list[list[str]]:
+        """Return what draws each cell of the scrollbar, from the top, for each state."""
         bar = self._view.vertical_scrollbar
         if not self._view.scrollbar_size_vertical:
-            return [""] * state.window
+            return [[""] * state.window for state in states]
         look: Any = bar.render()
-        style = look.style, bar.rich_style, tuple(self._view.get_line_filters())
+        style = look.style, tuple(self._view.get_line_filters())
         if style != self._bar_style:
             self._bar_style, self._bar_drawn, self._bar_last = style, {}, None
+            self._bar_rich_style = bar.rich_style
+        return [self._bar_cells_in(state, look.style) for state in states]
+
+    def _bar_cells_in(self, state: _BarState, style: Style) -> list[str]:
         if self._bar_last is not None and self._bar_last[0] == state:
             return self._bar_last[1]
         segments = ScrollBarRender.render_bar(
@@ -239,15 +246,20 @@ class RowWriter:
             virtual_size=state.total,
             window_size=state.window if state.window < state.total else 0,
             position=state.top,
-            back_color=look.style.bgcolor,
-            bar_color=look.style.color,
+            back_color=style.bgcolor or _NO_COLOR,
+            bar_color=style.color or _NO_COLOR,
         ).segments
-        drawn = self._bar_drawn
+        cells: list[str] = []
+        above: Segment | None = None
         for cell in segments:
-            if cell not in drawn:
-                whole = Segment(cell.text, bar.rich_style + (cell.style or _NO_STYLE))
-                drawn[cell] = self._rendered([Strip([whole])])[0]
-        cells = [drawn[cell] for cell in segments]
+            if cell is above:  # to look a cell up costs more: its style is hashed and compared
+                cells.append(cells[-1])
+                continue
+            if cell not in self._bar_drawn:
+                whole = Segment(cell.text, self._bar_rich_style + (cell.style or _NO_STYLE))
+                self._bar_drawn[cell] = self._rendered([Strip([whole])])[0]
+            cells.append(self._bar_drawn[cell])
+            above = cell
         self._bar_last = state, cells
         return cells
 
