@@ -32,7 +32,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tokens.limits import Verdict, exceeded
@@ -236,12 +236,21 @@ class RoomKeeper:
         """Return the verdict on the next request; None if it was stopped."""
 
         async def check() -> Verdict:
-            return await self._guard.check(builder.request(), builder.resolved)
+            earlier = self._conversation.counted
+            return await self._guard.check_fast(builder.request(), builder.resolved, earlier)
 
         verdict = await unless_stopped(self._signal, check)
         if verdict is not None:
-            self._conversation.counted = self._guard.state.base if self._guard.state else None
+            self._keep_count()
         return verdict
+
+    def learn(self, usage: Usage | None) -> None:
+        """Take what the server reported of the newest request."""
+        self._guard.learn(usage)
+        self._keep_count()
+
+    def _keep_count(self) -> None:
+        self._conversation.counted = self._guard.state.base if self._guard.state else None
 
     async def _makes_room(
         self, verdict: Verdict, builder: RequestBuilder, number: int, emit: Emit

@@ -61,7 +61,6 @@ class PromptRun:
         self._parts = parts
         self._conversation = conversation
         self._saving = saving
-        self._guard = guard
         self._options = options
         self._signal = signal
         self._room = RoomKeeper(parts, conversation, saving, guard, signal)
@@ -328,7 +327,7 @@ class PromptRun:
                 await self._check(turn, end)
             else:
                 ended = "failed"
-            self._guard.learn(end.usage)
+            self._room.learn(end.usage)
         except AIError as failure:
             end, ended = provider_events.ErrorEvent(failure), "failed"
         except Exception:

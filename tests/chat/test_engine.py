@@ -16,9 +16,10 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.tools.builtin import builtin_tools
@@ -162,6 +163,30 @@ async def test_the_count_before_the_request_is_the_engines_own(
             assert isinstance(end, chat_events.Finish)
             assert end.usage is not None
             assert counted.tokens == end.usage.prompt_tokens
+
+
+async def test_a_prompt_is_counted_once_and_then_only_near_the_window(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Request] = []
+    count = EmbeddedProvider.count_tokens
+
+    async def noted(self: EmbeddedProvider, request: Request) -> int:
+        counted.append(request)
+        return await count(self, request)
+
+    monkeypatch.setattr(EmbeddedProvider, "count_tokens", noted)
+    async with chatting(model_folder, tmp_path) as client:
+        for prompt in ("hello", "and more", "x" * 500):
+            await ask(client, prompt)
+        assert len(counted) == 1
+        # the reported figures bound it: what comes near the window is counted as it always was
+        end = (await ask(client, "x" * 3000))[-1]
+        assert len(counted) == 2
+        assert isinstance(end, chat_events.Finish)
+        blocked = (await ask(client, "x" * 1000))[-1]
+        assert len(counted) == 3
+        assert isinstance(blocked, chat_events.ErrorEvent)
 
 
 async def test_a_conversation_over_the_window_is_not_sent(

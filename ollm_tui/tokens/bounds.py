@@ -1,0 +1,91 @@
+"""`PromptBound`: how many tokens a request has at most, by the reported count of an earlier one.
+
+A chat sends what it sent before, and some more. With the count of an answer as its server reported
+it, only the rest is unknown, and that has no more tokens than bytes. So most requests need not be
+counted to know that they fit.
+"""
+
+from typing import Final
+
+from ollm_tui.dataclass import dataclass
+from ollm_tui.protocol.blocks import MEDIA
+from ollm_tui.protocol.message import Message, Usage
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.tokens.estimate import Piece, fixed_pieces, piece_tokens
+
+FRAME_TOKENS: Final = 32
+"""More than any chat template puts around a message."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A request whose tokens were reported, and the answer to it."""
+
+    model: str
+    fixed: tuple[Piece, ...]
+    pieces: dict[int, Piece]
+    """By identity, as a conversation keeps its blocks."""
+    tokens: int
+    answer_tokens: int
+
+
+class PromptBound:
+    """Bounds the requests of one conversation from above."""
+
+    def __init__(self) -> None:
+        self._known: _Known | None = None
+
+    def most(self, request: Request) -> int | None:
+        """Return the most tokens that a request may have; None if it is to be counted.
+
+        That is one with media, and one that another system prompt, tool or model makes new.
+        """
+        if any(isinstance(block, MEDIA) for one in request.conversation for block in one.content):
+            return None
+        known, fixed = self._known, tuple(fixed_pieces(request))
+        if known is None or known.model != request.model or known.fixed != fixed:
+            return None
+        tokens, answer_tokens = known.tokens, known.answer_tokens
+        for message in request.conversation:
+            pieces = _pieces(message)
+            if pieces and all(known.pieces.get(id(one)) is one for one in pieces):
+                continue
+            most = _most_of(message)
+            if message.role == "assistant" and answer_tokens:
+                # what the model wrote, which is read as it wrote it
+                most, answer_tokens = min(most, answer_tokens + FRAME_TOKENS), 0
+            tokens += most
+        return tokens
+
+    def learn(self, request: Request, usage: Usage) -> None:
+        """Note what a server reported of a request."""
+        if usage.prompt_tokens is None:
+            return
+        pieces = [one for message in request.conversation for one in _pieces(message)]
+        self._known = _Known(
+            model=request.model,
+            fixed=tuple(fixed_pieces(request)),
+            pieces={id(one): one for one in pieces},
+            tokens=usage.prompt_tokens,
+            answer_tokens=usage.completion_tokens or 0,
+        )
+
+
+def _pieces(message: Message) -> tuple[Piece, ...]:
+    """Return all pieces of a message: some templates keep its thinking."""
+    return (*message.content, *message.tool_calls)
+
+
+def _most_of(message: Message) -> int:
+    return FRAME_TOKENS + sum(map(_bytes_of, _pieces(message)))
+
+
+def _bytes_of(piece: Piece) -> int:
+    if isinstance(piece, ToolCall) and piece.args is None:
+        return _bytes(piece.name) + _bytes(piece.raw_args or "")
+    return piece_tokens(piece, _bytes)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
