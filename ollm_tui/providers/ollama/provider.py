@@ -23,10 +23,10 @@ from ollm_tui.providers.ollama.models import is_older, read_running, read_show, 
 from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body
+from ollm_tui.providers.ollama.watched_pull import WatchedPull
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
-from ollm_tui.providers.watched_pull import WatchedPull
 
 _MEMORY_DETAILS = ("expires_at", "size_vram", "memory_bytes")
 MAX_RUNNING_BYTES = 1024 * 1024
