@@ -71,7 +71,9 @@ def small_reply(path: str, noted: Noted) -> bytes:
         return json.dumps({"object": "list", "data": [listed]}).encode()
     if path in ("/api/tags", "/api/ps"):
         return json.dumps({"models": [_LISTED]}).encode()
-    return json.dumps({"version": "0.20.0", "capabilities": ["completion"]}).encode()
+    if path == "/api/version":
+        return b'{"version": "0.20.0"}'
+    return b'{"capabilities": ["completion"]}' if path == "/api/show" else b""
 
 
 def serve(connection: socket.socket, noted: Noted, rate: float, pieces: int) -> None:
@@ -94,7 +96,8 @@ def serve(connection: socket.socket, noted: Noted, rate: float, pieces: int) -> 
             noted.last_sent = time.monotonic()
         else:
             reply = small_reply(path, noted)
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(reply))
+            status = b"200 OK" if reply else b"404 Not Found"
+            connection.sendall(b"HTTP/1.1 %b\r\ncontent-length: %d\r\n\r\n" % (status, len(reply)))
             connection.sendall(reply)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ollm_tui.chat.prompt import is_question, turn_starts
+from ollm_tui.chat.sent_history import SentHistory
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
@@ -65,6 +66,8 @@ class Conversation:
 
     counted: CountedPrompt | None = field(default=None, compare=False)
     """The newest token count of a request."""
+    sent_history: SentHistory = field(default_factory=SentHistory, compare=False, repr=False)
+    """What is sent of the messages."""
     fields_left_out: set[tuple[str, str]] = field(default_factory=set)
     """Model and request field, for fields whose omission was already reported."""
 

@@ -95,28 +95,62 @@ def messages_to_send(
     is left out goes together with its answer: nothing stands in the place of an image. A file is
     sent below its name, as the text of one is. `unsent` are the types of content to leave out.
     """
-    sent: list[Message] = []
-    is_left_out = False
-    for whole in _with_every_result(newest_turns(history, turns_left_out)):
-        message = _without(unsent, whole) if unsent else whole
+    sending, newest = Sending(unsent), newest_turns(history, turns_left_out)
+    sending.add(newest, 0, len(newest))
+    return tuple(map(with_names, sending.messages))
+
+
+class Sending:
+    """What is sent of a history, message by message; `messages_to_send` says what that is."""
+
+    def __init__(self, unsent: Collection[str]) -> None:
+        self._unsent = unsent
+        self.messages: list[Message] = []
+        """What is sent so far, without the names of files."""
+        self._is_left_out = False
+        """Whether the newest question was left out, so that its answer is too."""
+
+    def copy(self) -> "Sending":
+        """Return the same, to go on from here."""
+        other = Sending(self._unsent)
+        other.messages, other._is_left_out = self.messages.copy(), self._is_left_out
+        return other
+
+    def add(self, history: Sequence[Message], begin: int, end: int) -> None:
+        """Add the messages of a part of the history, and the results that its calls lack."""
+        for position in range(begin, end):
+            message = history[position]
+            self._add(message)
+            if message.tool_calls:
+                answered = results_after(history, position)
+                for call in message.tool_calls:
+                    if call.id not in answered:
+                        self._add(no_result(call))
+
+    def _add(self, whole: Message) -> None:
+        message = _without(self._unsent, whole) if self._unsent else whole
         if message is not None and message.role == "assistant":
             message = _without_made(message)
         if is_question(whole):
-            is_left_out = message is None
-        if message is not None and not is_left_out and not _is_unsent(message):
-            sent.append(message)
-    return tuple(map(_with_names, joined_questions(sent)))
+            self._is_left_out = message is None
+        if message is not None and not self._is_left_out and not _is_unsent(message):
+            add_joined(self.messages, message)
 
 
 def joined_questions(messages: Iterable[Message]) -> list[Message]:
     """Join user messages in a row, since some chat templates take no two."""
     sent: list[Message] = []
     for message in messages:
-        if sent and message.role == sent[-1].role == "user":
-            sent[-1] = joined(sent[-1], message)
-        else:
-            sent.append(message)
+        add_joined(sent, message)
     return sent
+
+
+def add_joined(sent: list[Message], message: Message) -> None:
+    """Append a message, or join it with the last one if both are the user's."""
+    if sent and message.role == sent[-1].role == "user":
+        sent[-1] = joined(sent[-1], message)
+    else:
+        sent.append(message)
 
 
 def no_result(call: ToolCall) -> Message:
@@ -134,7 +168,8 @@ def results_after(messages: Sequence[Message], position: int) -> dict[str, Messa
     """Return the results that follow the calls of one message, by the call's id."""
     wanted = {call.id for call in messages[position].tool_calls}
     results: dict[str, Message] = {}
-    for later in takewhile(lambda m: m.role == "tool", messages[position + 1 :]):
+    following = map(messages.__getitem__, range(position + 1, len(messages)))
+    for later in takewhile(lambda m: m.role == "tool", following):
         if later.tool_call_id in wanted:
             results.setdefault(later.tool_call_id, later)
     return results
@@ -150,7 +185,8 @@ def is_question(message: Message) -> bool:
 def sent_from(history: Sequence[Message]) -> int:
     """Return the position from which on a history is sent: that of the last compaction, or 0."""
     positions = range(len(history) - 1, -1, -1)
-    return next((at for at in positions if is_compaction(history[at])), 0)
+    marked = (at for at in positions if history[at].metadata)
+    return next((at for at in marked if is_compaction(history[at])), 0)
 
 
 def check_question(message: Message) -> None:
@@ -193,7 +229,7 @@ def _without_made(message: Message) -> Message:
     return replace(message, content=(*kept, TextContent(names)))
 
 
-def _with_names(message: Message) -> Message:
+def with_names(message: Message) -> Message:
     """Insert the file name before each named file; most protocols have no field for it."""
     content: list[Block] = []
     for block in message.content:
@@ -211,6 +247,8 @@ def _with_names(message: Message) -> Message:
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
     """Leave out what a compaction stands for, and the oldest turns; the newest always stays."""
     sent = history[begin:] if (begin := sent_from(history)) else history
+    if turns_left_out <= 0:
+        return sent
     starts = turn_starts(sent)
     left_out = min(turns_left_out, len(starts) - 1)
     if left_out <= 0:
@@ -230,16 +268,6 @@ def turn_starts(history: Sequence[Message]) -> list[int]:
             starts.append(position)
         before = message.role
     return starts
-
-
-def _with_every_result(history: Sequence[Message]) -> list[Message]:
-    whole: list[Message] = []
-    for position, message in enumerate(history):
-        whole.append(message)
-        if message.tool_calls:
-            answered = results_after(history, position)
-            whole += [no_result(call) for call in message.tool_calls if call.id not in answered]
-    return whole
 
 
 def _is_unsent(message: Message) -> bool:

@@ -21,7 +21,7 @@ from ollm_tui.chat.answer_schema import (
 from ollm_tui.chat.compacting import RoomKeeper
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.model_support import count_media, require_words
+from ollm_tui.chat.model_support import require_words
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import WRAP_UP, ChatOptions, no_result
 from ollm_tui.chat.request import RequestBuilder
@@ -188,7 +188,7 @@ class PromptRun:
         conversation = self._conversation
         if conversation.drops_attachments:
             return Counter()
-        return count_media(conversation.messages, conversation.turns_left_out)
+        return conversation.sent_history.media(conversation.messages, conversation.turns_left_out)
 
     async def _leave_out(self, kinds: frozenset[str], attached: Counter[str]) -> None:
         model = self._builder.resolved.ref.model

@@ -13,7 +13,6 @@ from ollm_tui.chat.prompt import (
     ChatOptions,
     has_results,
     merged_options,
-    messages_to_send,
 )
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
@@ -152,7 +151,7 @@ class RequestBuilder:
     def _native_request(self, stand_in: tuple[Message, ...] = ()) -> Request:
         conversation, thinking = self._conversation, self._thinking
         system_prompt = system_prompt_of(conversation, self._options)
-        messages = messages_to_send(
+        messages = conversation.sent_history.messages(
             conversation.messages,
             turns_left_out=conversation.turns_left_out,
             unsent=EVERY_MEDIUM if conversation.drops_attachments else self.unsent,

@@ -3,7 +3,6 @@
 Requests go only to the server's own origin and follow no redirects, so that a key stays there.
 """
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
-from ollm_tui.decode.json_guard import SLICE, BadJson, json_slices, parse_json
+from ollm_tui.decode.json_guard import SLICE, BadJson, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
@@ -28,6 +27,7 @@ from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.wire_messages import body_slices
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 AT_ONCE_BYTES = 1024 * 1024
@@ -213,10 +213,9 @@ async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> bytes:
     Raises:
         AIError: BAD_REQUEST for what JSON cannot hold.
     """
-    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
     slices: list[bytes] = []
     try:
-        for part in json_slices(dict(body), encoder):
+        for part in body_slices(body):
             slices.append(part)
             if len(part) >= SLICE:
                 await anyio.lowlevel.checkpoint()

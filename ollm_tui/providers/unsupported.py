@@ -3,8 +3,9 @@
 Every field that is not listed here as supported must have its default.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
+from operator import attrgetter
 from typing import Any, TypeAlias, get_args
 
 from ollm_tui.models.thinking_tags import find_tags
@@ -82,8 +83,7 @@ def check_request(request: Request, template_formats: Collection[str] = ()) -> N
         raise _no_conversation(request)
     _check_rendered(request, template_formats)
     _check_fields(request, _REQUEST | _TEMPLATES, "a request")
-    for message in request.conversation:
-        _check_fields(message, _MESSAGE | _TEMPLATES, "a message")
+    _check_messages(request.conversation)
     if request.thinking is None:
         check_thinking(request.should_think)
     _check_choice(request)
@@ -96,9 +96,9 @@ def report_unsent(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
     for field in fields(options):
         if field.name in unsent and _is_set(options, field):
             report_left_out(field.name, on_left_out)
-    written = [message for message in request.conversation if message.role != "tool"]
     for name in sorted(UNSENT_MESSAGE_FIELDS.get(kind, ())):
-        if any(getattr(message, name) for message in written):
+        having = filter(attrgetter(name), request.conversation)
+        if any(message.role != "tool" for message in having):
             report_left_out(f"messages.{name}", on_left_out)
 
 
@@ -187,6 +187,15 @@ def _check_fields(value: Any, acted_on: Collection[str], what: str) -> None:
             raise _unsupported(field.name, what)
 
 
+def _check_messages(messages: Sequence[Message]) -> None:
+    """Check the fields of messages; those of most classes are all known."""
+    known = _MESSAGE | _TEMPLATES
+    for kind in set(map(type, messages)):
+        if not known.issuperset(field.name for field in fields(kind)):
+            for message in messages:
+                _check_fields(message, known, "a message")
+
+
 def _is_set(value: object, field: "Field[Any]") -> bool:
     default = None if field.default is MISSING else field.default
     return bool(getattr(value, field.name) != default)
@@ -212,7 +221,8 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
 def _check_rendered(request: Request, known: Collection[str]) -> None:
     """Refuse templates that are still to be rendered, and formats that the engine does not read."""
     texts = [(request.template_format, request.system_prompt or "")]
-    texts += [(message.template_format, message.text) for message in request.conversation]
+    marked = [one for one in request.conversation if one.template_format is not None]
+    texts += [(message.template_format, message.text) for message in marked]
     is_left = request.template_values is not None or any(
         name is not None and has_template_marks(text) for name, text in texts
     )

@@ -1,14 +1,16 @@
 """`TokenCounter`: how many tokens a request has, from the best source available."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from anyio import to_thread
 
 from ollm_tui.config.foreign import foreign_code
 from ollm_tui.dataclass import dataclass
+from ollm_tui.decode.sequence_cache import SequenceCache
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request
 from ollm_tui.tokens.encodings import Encoding, Encodings
@@ -90,30 +92,35 @@ class Correction:
 
 
 class PieceCounter:
-    """Counts pieces and remembers those of the last request.
+    """Counts the pieces of requests, each once.
 
-    Pieces are compared by identity: a conversation keeps its blocks and calls, and they do not
-    change. Pieces that are no longer in the request are forgotten.
+    Messages and pieces are compared by identity: a conversation keeps them, and they do not change.
+    A message that is made anew from the same pieces is added up again. Messages of the last
+    requests are remembered, and pieces of those messages that the last one added.
     """
 
     def __init__(self, count_text: CountText) -> None:
         self._count_text = count_text
+        self._messages = SequenceCache(self._message_tokens)
         self._known: dict[int, tuple[Piece, int]] = {}
+        self._fresh: dict[int, tuple[Piece, int]] = {}
 
-    def count(self, groups: Iterable[Iterable[Piece]]) -> Sequence[int]:
-        """Return the tokens of each group; may run in a thread."""
-        known, fresh = self._known, dict[int, tuple[Piece, int]]()
-        sums = []
-        for group in groups:
-            total = 0
-            for piece in group:
-                # The piece is kept next to its count, so that no other piece can have the same id.
-                counted = known.get(id(piece)) or (piece, piece_tokens(piece, self._count_text))
-                fresh[id(piece)] = counted
-                total += counted[1]
-            sums.append(total)
-        self._known = fresh
-        return sums
+    def count(self, request: Request) -> list[int]:
+        """Return the tokens of what is always sent, and of each message; may run in a thread."""
+        fixed = sum(map(self._piece_tokens, fixed_pieces(request)))
+        messages = self._messages.values(request.conversation)
+        self._known, self._fresh = self._fresh, {}
+        return [fixed, *messages]
+
+    def _message_tokens(self, message: Message) -> int:
+        return sum(map(self._piece_tokens, message_pieces(message)))
+
+    def _piece_tokens(self, piece: Piece) -> int:
+        known = self._known.get(id(piece)) or self._fresh.get(id(piece))
+        # The piece is kept next to its count, so that no other piece can have the same id.
+        counted = known or (piece, piece_tokens(piece, self._count_text))
+        self._fresh[id(piece)] = counted
+        return counted[1]
 
 
 class TokenCounter:
@@ -150,8 +157,7 @@ class TokenCounter:
 
     def estimate(self, request: Request) -> TokenCount:
         """Estimate at once, for a figure on the screen while the user types."""
-        sums = self._rough.count(_groups(request))
-        return self._corrected(request.model, "estimate", sum(sums))
+        return self._corrected(request.model, "estimate", sum(self._rough.count(request)))
 
     def recount(self, request: Request, base: TokenCount, base_estimate: int) -> int:
         """Estimate at once what a request has become since `base`, its earlier estimate.
@@ -181,11 +187,10 @@ class TokenCounter:
             correction.learn(counted.uncorrected, reported)
 
     async def _sums(self, request: Request, encoding: Encoding | None) -> list[int]:
-        groups = _groups(request)
         if encoding is None:
-            return list(self._rough.count(groups))
+            return self._rough.count(request)
         count = self._counter_of(encoding).count
-        fixed, *messages = await to_thread.run_sync(count, groups, abandon_on_cancel=True)
+        fixed, *messages = await to_thread.run_sync(count, request, abandon_on_cancel=True)
         return [fixed + REPLY_TOKENS, *(tokens + FRAME_TOKENS for tokens in messages)]
 
     def _counter_of(self, encoding: Encoding) -> PieceCounter:

@@ -218,10 +218,15 @@ async def test_a_long_chat_is_counted_in_linear_work() -> None:
 async def test_what_is_no_longer_sent_is_forgotten() -> None:
     encodings = WordEncodings()
     counter = TokenCounter(encodings)
-    one, two = Message("user", "one"), Message("user", "two")
-    for messages in ([one, two], [two], [one, two]):
+    one, two, three, four = (Message("user", text) for text in ("one", "two", "three", "four"))
+    for messages in ([one, two], [two], [one, two], [three], [four], [one, two]):
         await counter.count(Request(model="words", messages=messages))
-    assert encodings.cores["words"].texts == ["one", "two", "one"]
+    texts = encodings.cores["words"].texts
+    assert texts == ["one", "two", "three", "four"], "chats between which a person changes"
+    await counter.count(Request(model="words", messages=[three, one]))
+    await counter.count(Request(model="words", messages=[Message("user", "five")]))
+    await counter.count(Request(model="words", messages=[two]))
+    assert texts == ["one", "two", "three", "four", "one", "five", "two"]
 
 
 async def test_another_models_tokenizer_counts_anew() -> None:

@@ -22,11 +22,12 @@ from ollm_tui.providers.ollama.generate import draw_by_ollama, infill_by_ollama
 from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
-from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body
+from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body, wire_message
 from ollm_tui.providers.ollama.watched_pull import WatchedPull
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
+from ollm_tui.providers.wire_messages import WireMessages
 
 _MEMORY_DETAILS = ("expires_at", "size_vram", "memory_bytes")
 MAX_RUNNING_BYTES = 1024 * 1024
@@ -47,6 +48,7 @@ class OllamaProvider(HttpProvider):
     def __init__(self, spec: ProviderSpec) -> None:
         super().__init__(spec, ollama_url(spec.base_url), _START_HINT, _MODEL_HINT)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
+        self._wire_all = WireMessages(wire_message)
         self.embed = partial(embed_by_ollama, self._transport)
         """Makes embeddings by `/api/embed`."""
         self.draw = partial(draw_by_ollama, self._transport)
@@ -60,7 +62,7 @@ class OllamaProvider(HttpProvider):
         """Chat at `/api/chat`."""
         plan = RequestPlan(
             path="/api/chat",
-            body=partial(chat_body, request),
+            body=partial(chat_body, request, wire_all=self._wire_all),
             decoder=partial(
                 OllamaDecoder,
                 self._transport.endpoint,

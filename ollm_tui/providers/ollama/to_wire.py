@@ -24,13 +24,20 @@ from ollm_tui.providers.unsupported import (
     report_left_out,
     report_unsent,
 )
+from ollm_tui.providers.wire_messages import WireAll, WireMessages
 
 MEDIA_TYPES: Final = frozenset({"image", "audio"})
 """The types of content that messages may have beside text."""
 
 
-def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+def chat_body(
+    request: Request,
+    on_left_out: OnLeftOut = ignore_left_out,
+    wire_all: WireAll | None = None,
+) -> JsonObject:
     """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
+
+    `wire_all` makes the messages, by `wire_message`.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
@@ -42,7 +49,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
-    messages += [wire_message(message) for message in request.conversation]
+    messages += (wire_all or WireMessages(wire_message))(request.conversation)
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
     body["truncate"] = False  # else the server drops the oldest messages silently
     if request.offered_tools:

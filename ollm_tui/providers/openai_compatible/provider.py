@@ -26,7 +26,13 @@ from ollm_tui.providers.openai_compatible.infill import complete_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import BY_KIND, read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
-from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, as_sent, chat_body, media_of
+from ollm_tui.providers.openai_compatible.to_wire import (
+    OFFICIAL,
+    as_sent,
+    chat_body,
+    media_of,
+    wire_messages,
+)
 from ollm_tui.providers.openai_compatible.video import Videos
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
@@ -53,6 +59,7 @@ class OpenAICompatibleProvider(HttpProvider):
             )
         super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
+        self._wire_all = wire_messages(self._backend)
         self._refusals = Refusals()
         self._videos = Videos(self._transport)
         self._dividing: set[str] = set()
@@ -154,7 +161,8 @@ class OpenAICompatibleProvider(HttpProvider):
         """Find out what the body depends on, before it is made."""
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)
+        body = chat_body(request, self._backend, on_left_out, self._wire_all)
+        return self._refusals.apply(body, on_left_out)
 
     def _streamed_body(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
         return self._body(request, on_left_out)

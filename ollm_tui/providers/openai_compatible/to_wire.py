@@ -1,6 +1,7 @@
 """A `Request` as the body of `/chat/completions`; pure."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import present
@@ -40,6 +41,7 @@ from ollm_tui.providers.unsupported import (
     report_left_out,
     report_unsent,
 )
+from ollm_tui.providers.wire_messages import WireAll, WireMessages
 
 OFFICIAL = "openai"
 
@@ -114,9 +116,14 @@ _USUAL = Dialect()
 
 
 def chat_body(
-    request: Request, backend: str | None = None, on_left_out: OnLeftOut = ignore_left_out
+    request: Request,
+    backend: str | None = None,
+    on_left_out: OnLeftOut = ignore_left_out,
+    wire_all: WireAll | None = None,
 ) -> JsonObject:
     """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
+
+    `wire_all` makes the messages, as `wire_messages` returns it for the backend.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
@@ -130,7 +137,7 @@ def chat_body(
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
-    messages += [wire_message(one, dialect) for one in request.conversation]
+    messages += (wire_all or wire_messages(backend))(request.conversation)
     body: JsonObject = {
         "model": request.model,
         "messages": messages,
@@ -154,6 +161,11 @@ def as_sent(request: Request, backend: str | None) -> Request:
         AIError: UNSUPPORTED_FEATURE if nothing switches it.
     """
     return _switched(request, DIALECTS.get(backend, _USUAL)).request
+
+
+def wire_messages(backend: str | None) -> WireMessages:
+    """Return what makes the messages to a backend, each once."""
+    return WireMessages(partial(wire_message, dialect=DIALECTS.get(backend, _USUAL)))
 
 
 def media_of(backend: str | None) -> Collection[str]:

@@ -1,0 +1,113 @@
+"""A chat as JSON: the same bytes as ever, while each message is made and encoded once."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ollm_tui.decode.json_guard import SLICE
+from ollm_tui.protocol.blocks import ImageContent, TextContent
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers import create_provider, wire_messages
+from ollm_tui.providers.ollama.to_wire import wire_message
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.stream import RequestPlan
+from ollm_tui.providers.wire_messages import (
+    MOST_CHARACTERS,
+    UnchangedObject,
+    WireMessages,
+    body_slices,
+)
+from tests.support.strategies import JSON_OBJECTS
+
+TEXTS = st.text(st.characters(exclude_categories=()), min_size=1)
+PICTURE = ImageContent(data=b"png", mime_type="image/png")
+HISTORIES = st.lists(
+    st.one_of(
+        st.builds(Message, st.sampled_from(["user", "assistant"]), TEXTS),
+        st.builds(Message, st.just("user"), TEXTS.map(lambda text: [TextContent(text), PICTURE])),
+    ),
+    max_size=8,
+)
+
+
+def dumped(value: object) -> bytes:
+    """Encode in one piece, with half surrogate pairs replaced."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+# Feature: a chat of any length, Property 2: however messages are kept, the body is the JSON of the
+# request.
+@settings(max_examples=100)
+@given(HISTORIES, JSON_OBJECTS.filter(lambda one: "Infinity" not in json.dumps(one)))
+def test_a_body_is_the_json_of_its_request(history: list[Message], more: JsonObject) -> None:
+    wire_all = WireMessages(wire_message)
+    for end in range(len(history) + 1):
+        body: JsonObject = {**more, "messages": wire_all(history[:end])}
+        plain = [wire_message(message) for message in history[:end]]
+        assert body["messages"] == plain
+        assert b"".join(body_slices(body)) == dumped({**more, "messages": plain})
+
+
+def test_what_is_not_json_is_refused() -> None:
+    nested: JsonValue = []
+    for _ in range(100_000):
+        nested = [nested]
+    for value in (float("nan"), nested):
+        for one in (value, UnchangedObject({"value": value})):
+            with pytest.raises((ValueError, RecursionError)):
+                b"".join(body_slices({"messages": [one]}))
+
+
+def test_a_long_chat_comes_in_slices() -> None:
+    history = [Message("user", "x" * 1000) for _ in range(2000)]
+    parts = list(body_slices({"messages": WireMessages(wire_message)(history)}))
+    assert max(map(len, parts)) < SLICE + 2000
+    assert len(parts) >= 2_000_000 // (SLICE + 2000)
+
+
+def test_a_long_message_and_a_picture_are_not_kept() -> None:
+    history = [Message("user", "x" * (MOST_CHARACTERS + 1)), Message("user", [PICTURE])]
+    wire_all = WireMessages(wire_message)
+    assert [type(one) for one in wire_all(history)] == [dict, dict]
+    assert type(wire_all([Message("user", "short")])[0]) is UnchangedObject
+
+
+def body_of(plan: RequestPlan) -> Any:
+    return plan.body(lambda _: None)
+
+
+@pytest.mark.parametrize("kind", ["ollama", "openai-compatible"])
+def test_a_second_question_makes_and_encodes_only_what_is_new(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[RequestPlan] = []
+    for module in ("ollama", "openai_compatible"):
+        target = f"ollm_tui.providers.{module}.provider.answer_stream"
+        monkeypatch.setattr(target, lambda _transport, plan, _signal: plans.append(plan))
+    encoded: list[object] = []
+
+    class Encoder(json.JSONEncoder):
+        def encode(self, o: object) -> str:
+            encoded.append(o)
+            return super().encode(o)
+
+    encoder = Encoder(ensure_ascii=False, allow_nan=False)
+    monkeypatch.setattr(wire_messages, "_ENCODER", encoder)
+    provider = create_provider(ProviderSpec(name="one", kind=kind, base_url="http://127.0.0.1:1"))
+    history = [Message("assistant" if at % 2 else "user", f"text {at}") for at in range(2000)]
+    made: list[list[object]] = []
+    for added in ([], [Message("user", "And?")], [Message("user", "Or?")]):
+        history += added
+        encoded.clear()
+        provider.chat_stream(Request(model="tiny", messages=tuple(history)))
+        body = body_of(plans[-1])
+        assert b"".join(body_slices(body)) == dumped(body)
+        made.append([one for one in encoded if isinstance(one, dict) and "role" in one])
+    assert len(made[0]) == 2000
+    assert [[one["content"] for one in new] for new in made[1:]] == [["And?"], ["Or?"]]  # type: ignore[index]
