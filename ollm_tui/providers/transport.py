@@ -19,6 +19,7 @@ from ollm_tui.decode.json_guard import SLICE, BadJson, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
+from ollm_tui.providers.body.wire_messages import body_slices
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
@@ -27,7 +28,6 @@ from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.wire_messages import body_slices
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 AT_ONCE_BYTES = 1024 * 1024

@@ -34,6 +34,7 @@ SHORT_MODULES = {
         "decode/retry_after.py",
         "decode/schema_parts.py",
         "decode/sentences.py",
+        "decode/sequence_cache.py",
         "frontend/notes.py",
         "library/urls.py",
         "protocol/json_types.py",

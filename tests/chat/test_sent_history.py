@@ -38,8 +38,6 @@ STEPS = st.lists(
 )
 
 
-# Feature: a chat of any length, Property 1: what is kept of a history changes nothing of what is
-# sent.
 @settings(max_examples=100)
 @given(STEPS)
 def test_however_a_chat_changes_the_same_is_sent(steps: list) -> None:  # type: ignore[type-arg]

@@ -12,16 +12,17 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers import create_provider, wire_messages
-from ollm_tui.providers.ollama.to_wire import wire_message
-from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import RequestPlan
-from ollm_tui.providers.wire_messages import (
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.body import wire_messages
+from ollm_tui.providers.body.wire_messages import (
     MOST_CHARACTERS,
     UnchangedObject,
     WireMessages,
     body_slices,
 )
+from ollm_tui.providers.ollama.to_wire import wire_message
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.stream import RequestPlan
 from tests.support.strategies import JSON_OBJECTS
 
 TEXTS = st.text(st.characters(exclude_categories=()), min_size=1)
@@ -41,8 +42,6 @@ def dumped(value: object) -> bytes:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-# Feature: a chat of any length, Property 2: however messages are kept, the body is the JSON of the
-# request.
 @settings(max_examples=100)
 @given(HISTORIES, JSON_OBJECTS.filter(lambda one: "Infinity" not in json.dumps(one)))
 def test_a_body_is_the_json_of_its_request(history: list[Message], more: JsonObject) -> None:

@@ -13,6 +13,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportProgress, StreamingFormat
 from ollm_tui.protocol.request import PromptText, Request, plan_of
 from ollm_tui.providers.base_url import ollama_url
+from ollm_tui.providers.body.wire_messages import WireMessages
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.create import PUSH, create
@@ -27,7 +28,6 @@ from ollm_tui.providers.ollama.watched_pull import WatchedPull
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
-from ollm_tui.providers.wire_messages import WireMessages
 
 _MEMORY_DETAILS = ("expires_at", "size_vram", "memory_bytes")
 MAX_RUNNING_BYTES = 1024 * 1024

@@ -25,6 +25,7 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
 from ollm_tui.providers.media.encoding import (
     file_base64,
     file_url,
@@ -41,7 +42,6 @@ from ollm_tui.providers.unsupported import (
     report_left_out,
     report_unsent,
 )
-from ollm_tui.providers.wire_messages import WireAll, WireMessages
 
 OFFICIAL = "openai"
 

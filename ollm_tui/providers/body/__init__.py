@@ -1,0 +1,1 @@
+"""The bodies of chat requests: what several protocols do the same way."""
