@@ -28,12 +28,12 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
-from ollm_tui.providers.unsupported import OnLeftOut
 
 LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""

@@ -14,7 +14,7 @@ from ollm_tui.models.sidecar import loading_values
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.request import SAMPLING_OPTIONS
-from ollm_tui.providers.unsupported import UNSENT_OPTIONS
+from ollm_tui.providers.body.unsupported import UNSENT_OPTIONS
 from ollm_tui.runtime.details import (
     OLLAMA_NAMES,
     ContextFacts,

@@ -10,9 +10,9 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Request
 from ollm_tui.providers import create_provider
+from ollm_tui.providers.body.unsupported import REFUSED_KEYS
 from ollm_tui.providers.http_provider import with_default_keys
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.fake_vllm import FakeVllm

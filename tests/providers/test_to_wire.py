@@ -17,9 +17,9 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
+from ollm_tui.providers.body.unsupported import ignore_left_out, report_unsent
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
-from ollm_tui.providers.unsupported import ignore_left_out, report_unsent
 
 PNG = b"\x89PNG\r\n"
 WEATHER = ToolSchema(name="weather", description="Tells it.", parameters={"type": "object"})

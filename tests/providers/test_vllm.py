@@ -31,11 +31,11 @@ from ollm_tui.protocol.request import (
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName, ToolSchema
 from ollm_tui.providers import create_provider
+from ollm_tui.providers.body.unsupported import REFUSED_KEYS
 from ollm_tui.providers.openai_compatible import VllmProvider
 from ollm_tui.providers.openai_compatible.vllm import knows_structured_outputs
 from ollm_tui.providers.openai_compatible.vllm_options import StructuredOutputs, VllmOptions
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.providers.answers import text_of, thinking_of
 from tests.support.fake_vllm import FakeVllm, count_of
 from tests.support.http_server import Handler, Received, Reply, Server, in_thread, serve

@@ -17,9 +17,9 @@ from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Req
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
+from ollm_tui.providers.body.unsupported import REFUSED_KEYS
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
-from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.support.strategies import JSON_OBJECTS as ANY_JSON_OBJECTS
 from tests.support.strategies import NAMES
 

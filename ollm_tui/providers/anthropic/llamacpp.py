@@ -22,10 +22,10 @@ from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out, report_left_out
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out, report_left_out
 
 ANSWER = "answer"
 MAX_TEXT_CHARS = 4 * 1024 * 1024

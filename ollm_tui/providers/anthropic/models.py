@@ -15,8 +15,8 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import SAMPLING_OPTIONS
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.refusals import INVALID, refused_fields
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt", "tool_use"})
 BUDGETS: Mapping[str | None, int] = {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}

@@ -22,11 +22,11 @@ from ollm_tui.providers.anthropic.to_wire import (
     with_accepted_schema,
 )
 from ollm_tui.providers.base_url import openai_url
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import COUNT_S
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 API_VERSION = "2023-06-01"
 PAGE = 1000

@@ -23,13 +23,13 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.media.encoding import file_base64, picture_base64, picture_type, unsendable
-from ollm_tui.providers.unsupported import (
+from ollm_tui.providers.body.unsupported import (
     OnLeftOut,
     check_request,
     ignore_left_out,
     report_unsent,
 )
+from ollm_tui.providers.media.encoding import file_base64, picture_base64, picture_type, unsendable
 
 DEFAULT_TOKENS = 8192
 """`max_tokens` where neither the request nor the list of models has one: the API requires it."""

@@ -23,6 +23,7 @@ from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingForma
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream
+from ollm_tui.providers.body.unsupported import check_input, check_request
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.drawing import DrawingOperations
 from ollm_tui.providers.embedded.drawing_plans import DrawingPlanner
@@ -39,7 +40,6 @@ from ollm_tui.providers.media.answer import answer
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.openai_compatible.to_wire import media_of
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import check_input, check_request
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge

@@ -21,11 +21,11 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import EndedStream
+from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner, SoundTask
 from ollm_tui.providers.embedded.worker import JobFrames, WorkerPlan, Workers, until
 from ollm_tui.providers.media.encoding import sound_of
 from ollm_tui.providers.media.wave_file import wave_head
-from ollm_tui.providers.unsupported import check_input
 
 LONGEST_TEXT: Final = 1_000_000
 _SPEECH_KEYS: Final = frozenset({"voice", "speed", "response_format"})

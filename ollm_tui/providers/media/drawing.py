@@ -20,10 +20,10 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.refusals import own_words
-from ollm_tui.providers.unsupported import check_input
 
 LARGEST_REPLY: Final = 64 * 1024 * 1024
 LARGEST_PICTURE: Final = 32 * 1024 * 1024

@@ -13,9 +13,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.media.encoding import unsendable
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import check_input
 
 TEXTS_AT_ONCE: Final = 32
 """So many vectors make a reply that can be parsed without blocking the keyboard."""

@@ -8,9 +8,9 @@ from ollm_tui.protocol.blocks import TextContent, content_to_text, normalize_con
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.media.drawing import whole_number
 from ollm_tui.providers.media.encoding import unsendable
-from ollm_tui.providers.unsupported import check_input
 
 VERBATIM: Final = ThinkTags(pairs=())
 """Nothing in such an answer is thinking."""

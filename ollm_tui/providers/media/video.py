@@ -14,11 +14,11 @@ from ollm_tui.protocol.blocks import ImageContent, VideoContent, content_to_text
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import size_of, uploaded, whole_number
 from ollm_tui.providers.media.refusals import own_words
-from ollm_tui.providers.unsupported import check_input
 
 LARGEST_VIDEO: Final = 64 * 1024 * 1024
 LARGEST_REPLY: Final = 96 * 1024 * 1024

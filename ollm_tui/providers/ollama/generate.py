@@ -10,6 +10,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream, ReportDrawing
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import (
     LARGEST_REPLY,
@@ -27,7 +28,6 @@ from ollm_tui.providers.ollama.refusals import adapt, unknown_path
 from ollm_tui.providers.ollama.to_wire import options_body
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import OnLeftOut
 
 _PATH = "/api/generate"
 _NO_MORE = "image generation models are not currently supported"

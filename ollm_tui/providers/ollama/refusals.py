@@ -8,9 +8,9 @@ from ollm_tui.models.thinking import FEATURE, THINKING
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refusals import NO_SUCH_PATH
-from ollm_tui.providers.unsupported import OnLeftOut
 
 _DAMAGED = lazy_re(r"exceeds file size")
 """A model file that is shorter than its header says."""

@@ -16,15 +16,15 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
-from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
-from ollm_tui.providers.media.encoding import base64_text, picture_base64, unsendable
-from ollm_tui.providers.unsupported import (
+from ollm_tui.providers.body.unsupported import (
     OnLeftOut,
     check_request,
     ignore_left_out,
     report_left_out,
     report_unsent,
 )
+from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
+from ollm_tui.providers.media.encoding import base64_text, picture_base64, unsendable
 
 MEDIA_TYPES: Final = frozenset({"image", "audio"})
 """The types of content that messages may have beside text."""

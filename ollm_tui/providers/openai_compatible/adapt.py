@@ -6,8 +6,8 @@ from ollm_tui.decode.json_fields import objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.refusals import INVALID, FieldPath, refused_fields, without_field
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _UNSUPPORTED_CODES = frozenset({"unsupported_value", "unsupported_parameter"})
 _USAGE_FIELDS = ("stream_options", "include_usage")

@@ -16,6 +16,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.body.unsupported import OnLeftOut, check_input
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.answer import sound_type
@@ -25,7 +26,6 @@ from ollm_tui.providers.media.refusals import own_words
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport
-from ollm_tui.providers.unsupported import OnLeftOut, check_input
 
 LARGEST_SPEECH: Final = 256 * 1024 * 1024
 _FEWEST: Final = 8

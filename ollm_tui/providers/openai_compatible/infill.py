@@ -12,6 +12,7 @@ from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
 from ollm_tui.providers.base_url import join, server_root
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.media.inputs import VERBATIM, gap_of, infill_options
@@ -19,7 +20,6 @@ from ollm_tui.providers.openai_compatible.audio import explain_unknown_path
 from ollm_tui.providers.openai_compatible.from_wire import read_timings, read_usage
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import OnLeftOut
 
 WHAT: Final = "infill"
 

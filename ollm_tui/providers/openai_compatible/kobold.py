@@ -14,6 +14,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportDrawing
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.media.refusals import not_offered
 from ollm_tui.providers.openai_compatible.models import TEXT
@@ -21,7 +22,6 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.openai_compatible.sdapi import SdApi
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 ABORT_S = 0.25
 """How long an abort may delay the end of an answer."""

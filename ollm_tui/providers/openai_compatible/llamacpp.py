@@ -14,6 +14,7 @@ from ollm_tui.protocol.model import ModelInfo, PullProgress
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.base_url import join, server_root
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_provider import count_tokens_in, no_token_count, read_token_count
 from ollm_tui.providers.openai_compatible.infill import fill_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
@@ -41,7 +42,6 @@ from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
-from ollm_tui.providers.unsupported import OnLeftOut
 
 _ANSWER_KEYS = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
 _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})

@@ -9,6 +9,7 @@ from ollm_tui.decode.json_fields import as_object, objects, present
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.media.drawing import encoded, unless_stopped
 from ollm_tui.providers.media.inputs import music_order
 from ollm_tui.providers.media.video import (
@@ -25,7 +26,6 @@ from ollm_tui.providers.openai_compatible.sdapi import SendsJson
 from ollm_tui.providers.openai_compatible.video import video_data
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import OnLeftOut
 
 
 class MusicDecoder(SpeechDecoder):

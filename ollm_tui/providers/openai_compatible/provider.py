@@ -16,6 +16,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportDrawing, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.audio import speak, transcribe
@@ -37,7 +38,6 @@ from ollm_tui.providers.openai_compatible.video import Videos
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _START_HINT = "Start the server, or choose another one with --host."
 GENERIC = "generic"

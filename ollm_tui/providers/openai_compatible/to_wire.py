@@ -25,6 +25,14 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.body.unsupported import (
+    UNSENT_OPTIONS,
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_left_out,
+    report_unsent,
+)
 from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
 from ollm_tui.providers.media.encoding import (
     file_base64,
@@ -34,14 +42,6 @@ from ollm_tui.providers.media.encoding import (
     unsendable,
 )
 from ollm_tui.providers.openai_compatible.thinking import Switched, official_fields, switched
-from ollm_tui.providers.unsupported import (
-    UNSENT_OPTIONS,
-    OnLeftOut,
-    check_request,
-    ignore_left_out,
-    report_left_out,
-    report_unsent,
-)
 
 OFFICIAL = "openai"
 

@@ -11,12 +11,12 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import PromptText, PromptToken, Request
+from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
