@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-import bench-kill bench-kill-download bench-kill-pull bench-long-chat
 .PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search bench-similar
-.PHONY: bench-mcp-start bench-request bench-servers bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-engine bench-mcp-start bench-request bench-servers bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,6 +143,10 @@ bench-wire: need-python  ## CPU of 100,000 streamed chunks against the official 
 bench-request: need-python  ## What a question costs beside its bytes, in chats of 2, 200 and 2,000 messages
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.request $(ARGS)
+
+bench-engine: need-python  ## The built-in engine beside llama.cpp's own server (ARGS="MODEL.gguf --server PATH")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.engine $(ARGS)
 
 bench-servers: need-python  ## A running server beside curl (ARGS="KIND URL MODEL", such as "ollama http://127.0.0.1:11434 qwen3:4b")
 	@$(BOOTSTRAP) test

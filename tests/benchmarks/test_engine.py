@@ -1,0 +1,48 @@
+"""The benchmark of the built-in engine, with a model of a few hundred kilobytes."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import engine
+from benchmarks.terminal.programs import OLLM
+from benchmarks.terminal.rows import Row, Rows
+from tests.support.engine import MODEL, model_folder, needs_engine
+
+__all__ = ["model_folder"]
+
+
+@pytest.mark.engine
+@needs_engine
+def test_without_a_server_the_engine_is_measured_alone_and_that_is_said(
+    model_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    model = str(model_folder / f"{MODEL}.gguf")
+    assert engine.main([model, "--rounds", "1", "--tokens", "8", "--length", "300"]) == 0
+    printed = capsys.readouterr().out
+    assert "No llama-server here: `--server PATH` names one." in printed
+    assert "first token of the second question" in printed
+
+
+def test_a_server_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        engine.main(["model.gguf", "--server", "/none/llama-server"])
+    assert "/none/llama-server is not a program" in capsys.readouterr().err
+
+
+def test_the_limits_are_those_of_the_document() -> None:
+    rows = [
+        Row(name, case, number, {key: value}, load=0.1)
+        for number in range(5)
+        for case, key in ((engine.WRITING, engine.TOKEN_S), (engine.SECOND, engine.FIRST_S))
+        for name, value in ((OLLM, 0.0105), (engine.SERVER, 0.01))
+    ]
+    lines = engine.figures(has_server=True, rounds=5)
+    found = {
+        line.what: line.judged(Rows(rows))[1] for line in lines if line.cases[0] != engine.READING
+    }
+    assert found == {
+        "a token of the answer": "MISSED",
+        "first token of the second question": "ok",
+    }
