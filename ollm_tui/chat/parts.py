@@ -1,6 +1,7 @@
 """The parts that a chat is built from, and the limits of one prompt."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -70,5 +71,7 @@ class ChatParts:
     compacts: CompactionKind | None = None
     """What makes room by itself at the limit of a known window: a summary, or leaving messages out.
     None is nothing."""
+    state_folder: Callable[[], Path | None] = lambda: None
+    """Returns where an engine may keep what it has read of the chat; None keeps nothing."""
     redact: Redact = str
     """Redacts secrets from the errors of adapters."""

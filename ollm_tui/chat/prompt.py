@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import takewhile
+from pathlib import Path
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
@@ -59,6 +60,8 @@ class ChatOptions:
     """Whether the model is asked to answer now, without further tools."""
     schema: JsonMapping | None = None
     """A JSON Schema that the answer must match; it takes the place of `options.response_format`."""
+    state_folder: Path | None = None
+    """Where an engine may keep what it has read, if not in the folder of the chat."""
 
 
 def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> GenerationOptions:

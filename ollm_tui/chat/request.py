@@ -166,6 +166,7 @@ class RequestBuilder:
             thinking=thinking.plan,
             template_format=self._options.template_format,
             template_values=self._options.template_values,
+            state_folder=self._options.state_folder or self._parts.state_folder(),
             signal=self._signal,
         )
         return request if self.answer_schema is None else self.answer_schema.instructed(request)

@@ -40,6 +40,11 @@ class AppPaths:
         return self.data_dir / "models"
 
     @property
+    def states_dir(self) -> Path:
+        """What engines have read of saved chats; the store removes it with a chat."""
+        return self.data_dir / "states"
+
+    @property
     def opened_dir(self) -> Path:
         """Pictures and sounds that another program was asked to open."""
         return self.cache_dir / "opened"

@@ -201,6 +201,11 @@ class EmbeddedConfig(EngineSettings):
     idle_unload_s: Idle = Field(
         300, description="Idle seconds before a model is unloaded; 0 keeps it loaded."
     )
+    state_mb: Annotated[int, Field(ge=0, le=1_000_000), NoSwitch] = Field(
+        2048,
+        description="Disk space for what unloaded models have read of saved chats, in MB; 0 keeps "
+        "nothing.",
+    )
     context: Annotated[int, Field(ge=256, le=LARGEST_WINDOW), NoSwitch] = Field(
         4096, description="Context window of a loaded model, in tokens, at most its own."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from ollm_tui.dataclass import dataclass, field
@@ -272,6 +273,8 @@ class Request:
     template_values: JsonMapping | None = None
     """Values for the variables of all templates; those in the `metadata` of a message, below the
     same name, override them."""
+    state_folder: Path | None = None
+    """Where an engine of this machine may keep what it has read of the chat; None keeps nothing."""
     signal: AbortSignal | None = None
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Chat clients with all that a conversation needs."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
@@ -244,7 +245,11 @@ class ChatFactory:
             # branches of one chat share them
             jobs = self._jobs.setdefault(chat_id, BackgroundJobs())
         changes = ChangeJournal(folder, self._guard)
-        return ChatClient(self._parts(changes, jobs), conversation, journal=journal)
+        parts = self._parts(changes, jobs)
+        if store is not None and journal is not None and store.saves:
+            # a chat that was deleted meanwhile is saved under another id
+            parts = replace(parts, state_folder=lambda: store.states_dir / journal.conversation_id)
+        return ChatClient(parts, conversation, journal=journal)
 
     def _parts(
         self, changes: ChangeJournal | None = None, jobs: BackgroundJobs | None = None

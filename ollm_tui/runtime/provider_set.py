@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -84,6 +85,7 @@ def embedded_settings(
         program=program,
         is_found=embedded.server is None,
         espeak=espeak,
+        most_state_bytes=embedded.state_mb << 20,
     )
 
 
@@ -199,7 +201,10 @@ async def embedded_factory(
 ) -> ProviderAdapter:
     """Make the provider that runs model files of this machine in a child process."""
     models = embedded_models(config)
-    settings = embedded_settings(config, engine.program, engine.espeak)
+    settings = replace(
+        embedded_settings(config, engine.program, engine.espeak),
+        states_dir=paths.states_dir,
+    )
     library = FolderLibrary(
         model_folders(config, paths),
         own=paths.models_dir,

@@ -27,7 +27,7 @@ from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.listing import ChatListing
 from ollm_tui.store.marks import Marks
 from ollm_tui.store.migrate import Migration
-from ollm_tui.store.purging import changes_folder
+from ollm_tui.store.purging import changes_folder, states_folder
 from ollm_tui.store.records import Records
 from ollm_tui.store.rows import (
     ConversationSummary,
@@ -71,6 +71,8 @@ class ConversationStore:
         """Forks of chats, and the branch that is shown."""
         self.changes_dir = changes_folder(database.path)
         """Where it is kept what tools changed in the chats, a folder for each."""
+        self.states_dir = states_folder(database.path)
+        """Where engines keep what they have read of the chats, a folder for each."""
         self.listing = ChatListing(database, self._save_first)
         """The chats in any order, and their pins, tags and archive."""
 

@@ -17,7 +17,13 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Node, leaf_after, leaves, subtree
 from ollm_tui.store.database import Database
-from ollm_tui.store.purging import marked_chats, marked_ids, purge_slice, remove_changes
+from ollm_tui.store.purging import (
+    marked_chats,
+    marked_ids,
+    purge_slice,
+    remove_changes,
+    remove_states,
+)
 from ollm_tui.store.statements import ConversationChanged, chat_state, restore_path
 
 logger = logging.getLogger(__name__)
@@ -264,7 +270,7 @@ class Deletions:
             now_ms=self._clock_ms(),
             revision=revision,
         )
-        deletion = await self._delete(delete, "this chat")
+        deletion = await self._delete(delete, "this chat", conversation_id)
         self._backlog.forget(conversation_id)
         return deletion
 
@@ -283,12 +289,16 @@ class Deletions:
             message_id=message_id,
             now_ms=self._clock_ms(),
         )
-        return await self._delete(delete, "this branch")
+        return await self._delete(delete, "this branch", conversation_id)
 
-    async def _delete(self, delete: Callable[..., Deletion | None], what: str) -> Deletion | None:
+    async def _delete(
+        self, delete: Callable[..., Deletion | None], what: str, conversation_id: str
+    ) -> Deletion | None:
         def work() -> Deletion | None:
             living = self._database.instances.others()
-            return self._database.write_now(partial(delete, living=living))
+            deletion = self._database.write_now(partial(delete, living=living))
+            remove_states(self._database.path, [conversation_id])
+            return deletion
 
         try:
             return await self._database.run(work)

@@ -55,10 +55,24 @@ def changes_folder(path: Path) -> Path:
     return path.with_name("changes")
 
 
+def states_folder(path: Path) -> Path:
+    """Return where engines keep what they have read of the chats of a file, a folder for each."""
+    return path.with_name("states")
+
+
 def remove_changes(path: Path, chats: Collection[str]) -> None:
     """Remove what was kept of what tools changed in chats that are gone; blocks."""
+    _remove_folders(changes_folder(path), chats)
+
+
+def remove_states(path: Path, chats: Collection[str]) -> None:
+    """Remove what engines keep of chats that are deleted; blocks."""
+    _remove_folders(states_folder(path), chats)
+
+
+def _remove_folders(parent: Path, chats: Collection[str]) -> None:
     with suppress(OSError):
-        for folder in changes_folder(path).iterdir():
+        for folder in parent.iterdir():
             if folder.name in chats:
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -24,7 +24,7 @@ class _Known:
 
     model: str
     fixed: tuple[Piece, ...]
-    pieces: dict[int, Piece]
+    blocks: dict[int, Piece]
     """By identity, as a conversation keeps its blocks."""
     tokens: int
     answer_tokens: int
@@ -49,7 +49,7 @@ class PromptBound:
         tokens, answer_tokens = known.tokens, known.answer_tokens
         for message in request.conversation:
             pieces = _pieces(message)
-            if pieces and all(known.pieces.get(id(one)) is one for one in pieces):
+            if pieces and all(known.blocks.get(id(one)) is one for one in pieces):
                 continue
             most = _most_of(message)
             if message.role == "assistant" and answer_tokens:
@@ -66,7 +66,7 @@ class PromptBound:
         self._known = _Known(
             model=request.model,
             fixed=tuple(fixed_pieces(request)),
-            pieces={id(one): one for one in pieces},
+            blocks={id(one): one for one in pieces},
             tokens=usage.prompt_tokens,
             answer_tokens=usage.completion_tokens or 0,
         )

@@ -104,6 +104,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "profiles.p.tools": ('"read_file"', '["read_fil"]', "[5]"),
     **{f"profiles.p.options.{name}": wrong[:1] for name, wrong in GENERATION.items()},
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
+    "embedded.state_mb": ("-1", "1.5", "1e12", "true", '"x"'),
     **{f"embedded.{key}": values for key, values in LOADING.items()},
     "embedded.server": ("5", '"/not/there"', '"a\\u0000b"'),
     "embedded.espeak": ("5", '"/not/there"', '"a\\u0000b"'),

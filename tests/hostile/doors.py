@@ -298,6 +298,7 @@ READERS: Mapping[str, str] = {
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/machine_limits.py": "numbers of the kernel, never shown",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
+    "providers/embedded/prompt_states.py": "names of its own files, never shown",
     "providers/response_reader.py": "ollama, chat completions",
     "providers/openai_compatible/own_links.py": "pictures for files, never shown",
     "providers/fetcher.py": "bytes for readers of their own; its words name hosts alone",

@@ -84,6 +84,19 @@ async def test_they_go_when_the_chat_is_purged_and_not_before(tmp_path: Path) ->
         assert names() == sorted([kept, "of-a-new-chat"])
 
 
+async def test_what_an_engine_keeps_of_a_chat_goes_when_it_is_deleted(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "chats.db") as store:
+        whole, part, kept = [await save_chat(store, name) for name in ("whole", "part", "kept")]
+        for one in (whole, part, kept):
+            (store.states_dir / one).mkdir(parents=True)
+            (store.states_dir / one / "x.state").write_bytes(b"what was read")
+        await store.delete(whole)
+        question, answer = [one.id for one in (await store.load(part)).messages][:2]
+        assert question != answer
+        await store.deletions.delete_messages(part, answer)
+        assert [folder.name for folder in store.states_dir.iterdir()] == [kept]
+
+
 def test_what_several_commands_did_is_one_change(tmp_path: Path) -> None:
     folder = tmp_path / "changes"
     for where in (folder, None):

@@ -25,7 +25,7 @@ from ollm_tui.protocol.tools import ToolChoice, ToolName
 
 _REQUEST = frozenset(
     {"model", "messages", "input", "system_prompt", "tools", "tool_choice", "should_think",
-     "thinking", "options", "stream", "signal"}
+     "thinking", "options", "stream", "state_folder", "signal"}
 )  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _TEMPLATES = frozenset({"template_format", "template_values"})

@@ -57,6 +57,7 @@ class Settings(TypedDict):
     context: int
     embeddings: bool
     prompt_cache_mb: int
+    states: str | None
     options: Options
     template: str | None
     program: str | None
@@ -69,6 +70,7 @@ def main() -> None:
     report = keep_report_apart()
     settings: Settings = json.loads(sys.stdin.readline())
     die_with(settings["parent"])
+    os.umask(0o077)  # files with what it has read are for their owner alone
     if settings["program"] is not None:
         _run_program(report, settings["program"], settings)
     try:
@@ -220,6 +222,7 @@ def _serve(settings: Settings) -> "xllamacpp.Server":
     params.model_alias = {settings["name"]}
     params.n_ctx, params.n_parallel = settings["context"], 1
     params.cache_ram_mib = settings["prompt_cache_mb"]
+    params.slot_save_path = settings["states"] or ""
     if settings["embeddings"]:
         params.embedding = True
         params.n_batch = params.n_ubatch = settings["context"]  # a text must fit into one batch

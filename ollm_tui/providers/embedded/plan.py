@@ -1,10 +1,12 @@
 """How one model is loaded: `EnginePlan`, and what the engine's process is told about it."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
+from ollm_tui.config.paths import private_folder
 from ollm_tui.config.regular_file import real_path
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -89,6 +91,8 @@ class EnginePlan:
     program: Path | None = None
     """The llama-server that loads it; None for the installed package."""
     makes_embeddings: bool = False
+    states_dir: Path | None = None
+    """Where the engine may keep what it has read."""
     engine: str = LLAMA_CPP
     command: Sequence[str] | None = None
 
@@ -101,6 +105,7 @@ class EnginePlan:
             "context": self.context,
             "embeddings": self.makes_embeddings,
             "prompt_cache_mb": prompt_cache_mb(),
+            "states": self._states(),
             "options": options,
             "template": self.template,
             "program": None if self.program is None else str(self.program),
@@ -138,6 +143,8 @@ class EnginePlan:
         yield from ("--ctx-size", str(self.context))
         if self.template is not None:
             yield from ("--chat-template", self.template)
+        if (states := self._states()) is not None:
+            yield from ("--slot-save-path", states)
         if self.makes_embeddings:
             # A text must fit into one batch.
             sizes = ("--batch-size", str(self.context), "--ubatch-size", str(self.context))
@@ -146,6 +153,16 @@ class EnginePlan:
             for one in value if isinstance(value, list) else [value]:
                 switch = {True: "on", False: "off"}
                 yield from (_FLAGS[name], switch[one] if isinstance(one, bool) else str(one))
+
+    def _states(self) -> str | None:
+        """Return the folder of states, made if it is missing; None if there is none."""
+        if self.states_dir is None or self.makes_embeddings:
+            return None
+        try:
+            private_folder(self.states_dir)
+        except OSError:
+            return None
+        return f"{self.states_dir}{os.sep}"
 
     def _variables(self) -> JsonObject:
         if self.program is None:

@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +14,7 @@ from anyio import to_thread
 
 from ollm_tui.config.backends import BACKEND
 from ollm_tui.decode.json_fields import present
-from ollm_tui.models.known_models import KnownModels, defaults_of
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import JINJA
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
@@ -30,7 +29,12 @@ from ollm_tui.providers.embedded.drawing_plans import DrawingPlanner
 from ollm_tui.providers.embedded.infill import infill_stream
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.planner import Planner
-from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
+from ollm_tui.providers.embedded.prompt_states import PromptStates
+from ollm_tui.providers.embedded.settings import (
+    EmbeddedSettings,
+    ready_for,
+    unused_settings,
+)
 from ollm_tui.providers.embedded.sound import SoundOperations
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner
 from ollm_tui.providers.embedded.stream import EngineStream
@@ -96,6 +100,8 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
         SoundOperations.__init__(self, self._sound_planner, workers, self.name)
         DrawingOperations.__init__(self, self._drawing_planner, workers, self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
+        self._states = PromptStates(self._settings.states_dir, self._settings.most_state_bytes)
+        self._supervisor.before_end = self._keep_state
         self._says_program = self._settings.is_found
         self.infill = partial(infill_stream, self.name, self._engine_for, self._adapter)
         """Fills the gap between two texts."""
@@ -127,7 +133,8 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
             known = await self._known(engine)
-            events = adapter.chat_stream(_ready_for(known, request))
+            await self._states.begin(engine, adapter, request)
+            events = adapter.chat_stream(ready_for(known, request))
             entered = await stack.enter_async_context(events)
             notes = (*self._found_program(), *unused_settings(known))
             stream = EngineStream(entered, engine, load_s, notes)
@@ -156,7 +163,7 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             if engine is None:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
-            return await adapter.count_tokens(_ready_for(await self._known(engine), request))
+            return await adapter.count_tokens(ready_for(await self._known(engine), request))
 
     async def prompt_text(self, request: Request) -> PromptText:
         """Return the prompt that the engine makes of a request, loading the model if needed.
@@ -169,7 +176,7 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             if engine is None:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
-            ready = _ready_for(await self._known(engine), request)
+            ready = ready_for(await self._known(engine), request)
             prompt = await adapter.prompt_text(ready)
             return replace(prompt, system_prompt=ready.system_prompt)
 
@@ -289,10 +296,15 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine[EnginePlan] | None:
         """As `_engine_for`, for a chat."""
         check_request(request, JINJA)
-        return await self._engine_for(stack, request)
+        return await self._engine_for(stack, request, is_chat=True)
 
     async def _engine_for(
-        self, stack: AsyncExitStack, request: Request, *, makes_embeddings: bool = False
+        self,
+        stack: AsyncExitStack,
+        request: Request,
+        *,
+        makes_embeddings: bool = False,
+        is_chat: bool = False,
     ) -> Engine[EnginePlan] | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
         with anyio.CancelScope() as scope, ExitStack() as listening:
@@ -306,6 +318,8 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             idle_unload_s = self._settings.idle_unload_after(request.options.keep_alive)
             engine = await stack.enter_async_context(self._supervisor.lease(plan, self._responds))
             engine.idle_unload_s = idle_unload_s
+            if not is_chat:
+                engine.read_chat = None  # it is about to read something else
             return engine
         return None
 
@@ -316,6 +330,10 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             return ()
         self._says_program = False
         return (Rerouted(failures.found_program(program), instead=failures.PACKAGE_INSTEAD),)
+
+    async def _keep_state(self, engine: Engine[Any]) -> None:
+        if isinstance(engine.plan, EnginePlan):
+            await self._states.keep(engine, await self._adapter(engine))
 
     async def _responds(self, engine: Engine[EnginePlan]) -> bool:
         """Whether an engine responds in time; one that has ended counts as responding."""
@@ -333,8 +351,8 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             plan = engine.plan
             if plan.name == info.name:
                 seen = {
-                    "expires_at": _until(engine),
-                    "stays_s": _stays_s(engine),
+                    "expires_at": engine.expires_at,
+                    "stays_s": engine.stays_s,
                     "memory_bytes": held.get(engine),
                 }
                 details = {**info.details, **present(seen)}
@@ -371,25 +389,3 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
         while self._adapters:
             _, adapter = self._adapters.popitem()
             await adapter.dispose()
-
-
-def _ready_for(known: "ModelKnowledge", request: Request) -> Request:
-    """Fill in the model's defaults, and remove the options that `_lease` has handled."""
-    request = with_defaults(request, defaults_of(known))
-    options = replace(request.options, num_ctx=None, keep_alive=None)
-    return replace(request, options=options)
-
-
-def _until(engine: Engine[Any]) -> str | None:
-    """Return when an idle engine ends, or None if it is answering or stays."""
-    if engine.leaves_at is None:
-        return None
-    try:
-        return datetime.fromtimestamp(engine.leaves_at, UTC).isoformat(timespec="seconds")
-    except (OverflowError, ValueError, OSError):  # beyond all calendars
-        return None
-
-
-def _stays_s(engine: Engine[Any]) -> float:
-    """Return how long an engine stays after an answer, in seconds; -1 is until it is unloaded."""
-    return -1.0 if engine.idle_unload_s is None else engine.idle_unload_s

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.paths import find_program
 from ollm_tui.dataclass import dataclass, field
-from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults
+from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults, defaults_of
 from ollm_tui.models.thinking_prompts import with_instructions
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
@@ -41,6 +41,9 @@ class EmbeddedSettings:
     """The llama-server that loads models; None for the installed package."""
     is_found: bool = False
     """Whether the llama-server was found on PATH, and not set: the first answer says so."""
+    states_dir: Path | None = None
+    """Where it is kept what engines have read of saved chats; None keeps nothing."""
+    most_state_bytes: int = 2 << 30
     espeak: Path | None = None
     """The program espeak-ng, which speaks and says how words are pronounced."""
     idle_unload_s: float | None = 300
@@ -115,6 +118,13 @@ def with_defaults(request: Request, defaults: ModelDefaults) -> Request:
         system_prompt = with_instructions(defaults.system_prompt, of_thinking)
         request = replace(request, system_prompt=system_prompt)
     return request
+
+
+def ready_for(known: "ModelKnowledge", request: Request) -> Request:
+    """Fill in the model's defaults, and remove the options about loading it."""
+    request = with_defaults(request, defaults_of(known))
+    options = replace(request.options, num_ctx=None, keep_alive=None)
+    return replace(request, options=options)
 
 
 def unused_settings(known: "ModelKnowledge") -> tuple[LeftOut, ...]:

@@ -16,6 +16,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan
+from ollm_tui.providers.embedded.prompt_states import note_answer
 from ollm_tui.providers.embedded.supervisor import Engine
 
 EXIT_WAIT_S = 0.5
@@ -54,6 +55,8 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         match event:
             case Finish():
                 self.is_complete = event.reason != "abort"
+                if self.is_complete:
+                    note_answer(self._engine, event.usage)
                 timings = _with_load(event.timings, self._load_s)
                 return replace(event, timings=timings) if self._load_s else event
             case ErrorEvent():

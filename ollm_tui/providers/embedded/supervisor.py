@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -27,6 +28,9 @@ STARTED_AGAIN, LOADED_AGAIN = "It is started again.", "It is loaded again."
 KEY_BYTES = 32
 ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 """Run as a file and with -P, so that nothing in the working directory can replace a module."""
+
+if TYPE_CHECKING:
+    from ollm_tui.providers.embedded.prompt_states import ReadChat
 
 PlanT = TypeVar("PlanT", bound=Plan)
 
@@ -57,6 +61,10 @@ class Engine(Generic[PlanT]):
         self.is_unresponsive = False
         self.is_killed = False
         """Whether it is ended without grace, because its work is no longer wanted."""
+        self.has_read = False
+        """Whether it was asked anything yet."""
+        self.read_chat: ReadChat | None = None
+        """The saved chat that it has read last."""
         self.exited = anyio.Event()
         self.process = process
         self._scope = scope
@@ -66,6 +74,21 @@ class Engine(Generic[PlanT]):
     def pid(self) -> int:
         """The engine's process id."""
         return self.process.pid
+
+    @property
+    def expires_at(self) -> str | None:
+        """When an idle engine ends; None if it is answering or stays."""
+        if self.leaves_at is None:
+            return None
+        try:
+            return datetime.fromtimestamp(self.leaves_at, UTC).isoformat(timespec="seconds")
+        except (OverflowError, ValueError, OSError):  # beyond all calendars
+            return None
+
+    @property
+    def stays_s(self) -> float:
+        """How long it stays after an answer, in seconds; -1 is until it is unloaded."""
+        return -1.0 if self.idle_unload_s is None else self.idle_unload_s
 
     @property
     def is_ending(self) -> bool:
@@ -140,6 +163,8 @@ class Supervisor:
         self._lock = anyio.Lock()
         self._group: TaskGroup | None = None
         self._is_closed = False
+        self.before_end: Callable[[Engine[Any]], Awaitable[None]] | None = None
+        """Called with an idle engine that is about to end."""
 
     async def __aenter__(self) -> Self:
         group = anyio.create_task_group()
@@ -299,11 +324,17 @@ class Supervisor:
                 # A process that is loading or hangs cannot react, so it is killed at once.
                 can_hear = engine is not None and not (engine.is_unresponsive or engine.is_killed)
                 with anyio.CancelScope(shield=True):
+                    if engine is not None and can_hear and not engine.leases:
+                        await self._take_leave(engine)
                     await process.stop(GRACE_S if can_hear else 0)
                 if engine is not None:
                     self._forget(engine)
         if engine is None:
             raise failures.closed()
+
+    async def _take_leave(self, engine: Engine[Any]) -> None:
+        if self.before_end is not None and engine.process.ending is None:
+            await self.before_end(engine)
 
     async def _load(
         self, plan: Plan, process: ChildProcess, scope: anyio.CancelScope

@@ -100,6 +100,27 @@ class LlamaCppProvider(OpenAICompatibleProvider):
             return error.status is not None or error.code != ErrorCode.TIMEOUT
         return True
 
+    async def save_slot(self, file_name: str, within_s: float) -> int:
+        """Write what the first slot has read into the server's folder; return its tokens.
+
+        Raises:
+            AIError: any failure.
+        """
+        reply = await self._slot_file("save", file_name, within_s)
+        return integer(as_object(reply), "n_saved") or 0
+
+    async def restore_slot(self, file_name: str, within_s: float) -> None:
+        """Give the first slot what `save_slot` wrote.
+
+        Raises:
+            AIError: any failure.
+        """
+        await self._slot_file("restore", file_name, within_s)
+
+    async def _slot_file(self, action: str, file_name: str, within_s: float) -> JsonValue:
+        path, body = f"/slots/0?action={action}", {"filename": file_name}
+        return await self._root_json("POST", path, body, within_s=within_s)
+
     async def _count_by_template(self, body: JsonObject) -> int:
         prompt = await self._rendered(body)
         reply = await self._tokenized(prompt)

@@ -8,6 +8,7 @@ cannot answer without thinking first.
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -101,10 +102,11 @@ class ChatTitles:
             return None
         try:
             with anyio.move_on_after(WITHIN_S):
-                title = title_from(await self._ask(client.conversation, signal))
+                chat_id = journal.conversation_id
+                folder = self._store.states_dir / chat_id if self._store.saves else None
+                title = title_from(await self._ask(client.conversation, signal, folder))
                 if title is None or signal.aborted or client.conversation.own_title is not None:
                     return None
-                chat_id = journal.conversation_id
                 if await self._store.listing.title_by_model(chat_id, title, journal.watch):
                     client.conversation.made_title = title
                     return title
@@ -112,7 +114,9 @@ class ChatTitles:
             logger.info("No title was made: %s", error.message)
         return None
 
-    async def _ask(self, conversation: Conversation, signal: AbortSignal) -> str:
+    async def _ask(
+        self, conversation: Conversation, signal: AbortSignal, folder: Path | None
+    ) -> str:
         support = await self._thinking_of(conversation.model or "")
         thinks = support is not None and support.thinks
         if thinks and support is not None and "off" not in support.allowed:
@@ -131,7 +135,8 @@ class ChatTitles:
         )
         parts: list[str] = []
         client = self._unsaved(asked)
-        async with client.chat(_PROMPT, ChatOptions(tools=()), signal) as events:
+        options = ChatOptions(tools=(), state_folder=folder)  # it continues what was read of it
+        async with client.chat(_PROMPT, options, signal) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
                     parts.append(event.delta)

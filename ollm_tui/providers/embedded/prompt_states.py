@@ -1,0 +1,180 @@
+"""What engines have read of saved chats, kept in files: reading it again would take longer.
+
+The state of a chat lies in its folder below the one of all chats, and goes with the chat: without
+the folder of the chat nothing is written. Engines write and read files beside these folders, which
+get other names before and after: what a crash leaves there is never read.
+"""
+
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+from anyio import to_thread
+
+from ollm_tui.config.paths import private_folder
+from ollm_tui.dataclass import dataclass
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Usage
+from ollm_tui.protocol.request import Request
+
+if TYPE_CHECKING:
+    from ollm_tui.providers.embedded.plan import EnginePlan
+    from ollm_tui.providers.embedded.supervisor import Engine
+
+FEWEST_TOKENS: Final = 1000
+"""A shorter chat is read again quickly."""
+SLACK_TOKENS: Final = 4
+"""By how many tokens a state may differ from what was reported of its chat."""
+KEEP_S: Final = 1.0
+"""How long the end of an engine waits for its state."""
+RESTORE_S: Final = 30.0
+OLDEST_S: Final = 30 * 86_400.0
+OLDEST_PART_S: Final = 3_600.0
+SUFFIX, PART_SUFFIX = ".state", ".part"
+
+
+class SlotFiles(Protocol):
+    """A server that writes what it has read into a file, and reads it back."""
+
+    async def save_slot(self, file_name: str, within_s: float) -> int:
+        """Return how many tokens were written."""
+
+    async def restore_slot(self, file_name: str, within_s: float) -> None:
+        """Read a file that `save_slot` wrote."""
+
+
+@dataclass(slots=True)
+class ReadChat:
+    """The chat that an engine has read last, and how many tokens of it."""
+
+    folder: Path
+    tokens: int = 0
+
+
+class PromptStates:
+    """The states of chats in one folder, of at most so many bytes."""
+
+    def __init__(self, root: Path | None, most_bytes: int) -> None:
+        self._root = root if most_bytes else None
+        self._most_bytes = most_bytes
+
+    async def begin(
+        self, engine: "Engine[EnginePlan]", server: SlotFiles, request: Request
+    ) -> None:
+        """Note which chat an engine is to read, and give a new one what was kept of it.
+
+        The folder of the chat is made now, while the chat is there: if it is gone when the engine
+        ends, the chat was deleted.
+        """
+        is_new, engine.has_read = not engine.has_read, True
+        folder = request.state_folder
+        characters = sum(len(message.text) for message in request.conversation)
+        engine.read_chat = None
+        if self._root is None or folder is None or folder.parent != self._root:
+            return
+        if engine.plan.options.draft_model is not None:  # whose part is not in the file
+            return
+        engine.read_chat = ReadChat(folder)
+        if is_new:
+            await to_thread.run_sync(self.clean)
+            await self._restore(server, folder / _file_name(engine.plan))
+        if characters >= FEWEST_TOKENS:
+            with suppress(OSError):  # then nothing is kept
+                await to_thread.run_sync(private_folder, folder)
+
+    async def keep(self, engine: "Engine[EnginePlan]", server: SlotFiles) -> None:
+        """Write what an engine that is about to end has read of a chat, if that is worth it."""
+        chat, root = engine.read_chat, self._root
+        if root is None or chat is None or chat.tokens < FEWEST_TOKENS:
+            return
+        part = root / f"{secrets.token_hex(8)}{PART_SUFFIX}"
+        try:
+            if not await to_thread.run_sync(self._has_room, chat.folder):
+                return
+            written = await server.save_slot(part.name, KEEP_S)
+            if abs(written - chat.tokens) <= SLACK_TOKENS:  # else it has read something else since
+                target = chat.folder / _file_name(engine.plan)
+                await to_thread.run_sync(self._publish, part, target)
+        except (AIError, OSError):
+            pass  # then it is read again
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(_remove, part)
+
+    async def _restore(self, server: SlotFiles, kept: Path) -> None:
+        assert self._root is not None
+        part = self._root / f"{secrets.token_hex(8)}{PART_SUFFIX}"
+        try:
+            await to_thread.run_sync(kept.rename, part)
+            await server.restore_slot(part.name, RESTORE_S)
+            await to_thread.run_sync(part.rename, kept)  # unless the chat was deleted meanwhile
+        except (AIError, OSError):
+            pass  # there is none, or it cannot be used: then the chat is read
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(_remove, part)
+
+    def _has_room(self, folder: Path) -> bool:
+        """Return whether a chat is there, and room for its state; blocks."""
+        assert self._root is not None
+        return folder.is_dir() and shutil.disk_usage(self._root).free > 2 * self._most_bytes
+
+    def _publish(self, part: Path, target: Path) -> None:
+        """Give a file its name, and remove the oldest ones above the limit; blocks."""
+        part.chmod(0o600)
+        part.rename(target)
+        self.clean()
+
+    def clean(self) -> None:
+        """Remove what is too old or too much, and what a crash left; blocks."""
+        assert self._root is not None
+        now, left = time.time(), self._most_bytes
+        for used_at, size, path in sorted(self._files(), reverse=True):
+            oldest_s = OLDEST_S if path.suffix == SUFFIX else OLDEST_PART_S
+            if size > left or now - used_at > oldest_s:
+                _remove(path)
+            else:
+                left -= size
+        with suppress(OSError):
+            for folder in self._root.iterdir():
+                if folder.is_dir() and now - folder.stat().st_mtime > OLDEST_PART_S:
+                    with suppress(OSError):
+                        folder.rmdir()  # an empty one
+
+    def _files(self) -> Iterator[tuple[float, int, Path]]:
+        assert self._root is not None
+        for path in (*self._root.glob(f"*/*{SUFFIX}"), *self._root.glob(f"*{PART_SUFFIX}")):
+            with suppress(OSError):
+                status = path.stat()
+                yield status.st_mtime, status.st_size, path
+
+
+def note_answer(engine: "Engine[EnginePlan]", usage: Usage | None) -> None:
+    """Note how much of its chat an engine holds after an answer."""
+    chat = engine.read_chat
+    if chat is not None and usage is not None:
+        # the last token of an answer is not read
+        chat.tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0) - 1
+
+
+def _file_name(plan: "EnginePlan") -> str:
+    """Return a name that only the same model, loaded in the same way, has."""
+    options = plan.options
+    files = (plan.path, *options.lora, *([options.projector] if options.projector else []))
+    facts: list[object] = [plan.program, options.cache_type_k, options.cache_type_v]
+    for path in files:
+        status = path.stat()
+        facts += [path, status.st_size, status.st_mtime_ns]
+    facts.append(options.flash_attention)
+    return sha256(repr(facts).encode()).hexdigest()[:32] + SUFFIX
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
