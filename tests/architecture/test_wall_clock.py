@@ -18,6 +18,7 @@ READERS = {
     "cli/model_format.py: datetime.now": SHOWN,
     "cli/model_list.py: datetime.now": SHOWN,
     "attachments/made.py: time.time": "compared with the age of a file",
+    "providers/embedded/prompt_states.py: time.time": "compared with the age of a file",
     "tui/chat/status/live_line.py: datetime.now": SHOWN,
     "templates/child.py: datetime.now": "a moment that a template asks for",
     "tools/builtin/clock.py: datetime.now": "a moment that a model asks for",

@@ -172,6 +172,15 @@ class EnginePlan:
         return {**variables, "LLAMA_ARG_CACHE_RAM": str(prompt_cache_mb())}
 
 
+@dataclass(slots=True)
+class ReadChat:
+    """The saved chat that an engine has read last, and how many tokens of it."""
+
+    folder: Path
+    """Where the engine may keep that."""
+    tokens: int = 0
+
+
 def merged(
     own: ModelEngineSettings, usual: EngineSettings, known: ModelEngineSettings | None = None
 ) -> ModelEngineSettings:

@@ -18,13 +18,13 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.dataclass import dataclass
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request
+from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
 
 if TYPE_CHECKING:
-    from ollm_tui.providers.embedded.plan import EnginePlan
     from ollm_tui.providers.embedded.supervisor import Engine
 
 FEWEST_TOKENS: Final = 1000
@@ -47,14 +47,6 @@ class SlotFiles(Protocol):
 
     async def restore_slot(self, file_name: str, within_s: float) -> None:
         """Read a file that `save_slot` wrote."""
-
-
-@dataclass(slots=True)
-class ReadChat:
-    """The chat that an engine has read last, and how many tokens of it."""
-
-    folder: Path
-    tokens: int = 0
 
 
 class PromptStates:
@@ -123,7 +115,7 @@ class PromptStates:
     def _has_room(self, folder: Path) -> bool:
         """Return whether a chat is there, and room for its state; blocks."""
         assert self._root is not None
-        return folder.is_dir() and shutil.disk_usage(self._root).free > 2 * self._most_bytes
+        return is_folder(folder) and shutil.disk_usage(self._root).free > 2 * self._most_bytes
 
     def _publish(self, part: Path, target: Path) -> None:
         """Give a file its name, and remove the oldest ones above the limit; blocks."""
@@ -143,7 +135,7 @@ class PromptStates:
                 left -= size
         with suppress(OSError):
             for folder in self._root.iterdir():
-                if folder.is_dir() and now - folder.stat().st_mtime > OLDEST_PART_S:
+                if is_folder(folder) and now - folder.stat().st_mtime > OLDEST_PART_S:
                     with suppress(OSError):
                         folder.rmdir()  # an empty one
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -19,7 +19,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.provider_events import Rerouted
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import Plan
+from ollm_tui.providers.embedded.plan import Plan, ReadChat
 from ollm_tui.providers.embedded.process import ChildProcess
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 
@@ -28,9 +28,6 @@ STARTED_AGAIN, LOADED_AGAIN = "It is started again.", "It is loaded again."
 KEY_BYTES = 32
 ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 """Run as a file and with -P, so that nothing in the working directory can replace a module."""
-
-if TYPE_CHECKING:
-    from ollm_tui.providers.embedded.prompt_states import ReadChat
 
 PlanT = TypeVar("PlanT", bound=Plan)
 
