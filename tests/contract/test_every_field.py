@@ -130,6 +130,7 @@ REQUEST: Mapping[str, list[Sample] | str] = {
     "template_values": [Sample(asks(template_values={"name": "Ann"}))],
     "stream": "tests/contract/test_provider.py asks for whole answers",
     "signal": "tests/contract/test_stops.py stops answers by it",
+    "state_folder": "tests/providers/embedded/test_prompt_states.py keeps states in it",
 }
 OPTIONS: Mapping[str, list[Sample] | str] = {
     "temperature": [Sample(with_options(temperature=0.25))],
@@ -303,6 +304,8 @@ class StubEngine:
     crash = None
     ready_at = 0.0
     replaced = None
+    has_read = False
+    read_chat = None
 
     def __init__(self, plan: Any, url: str) -> None:
         self.plan, self.url, self.key = plan, url, "k"
