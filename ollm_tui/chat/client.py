@@ -289,7 +289,7 @@ class ChatClient:
             without_secrets(event.error, self._parts.redact)
         try:
             send.send_nowait(event)  # who reads it is woken, without a further turn of the loop
-        except anyio.WouldBlock:
+        except (anyio.WouldBlock, anyio.BrokenResourceError):  # who left has cancelled this task
             await send.send(event)
 
     async def _saved(self, run: PromptRun | DrawingRun, emit: Emit) -> Ending:

@@ -114,6 +114,18 @@ async def test_leaving_the_block_early_ends_the_request_and_keeps_the_partial_an
     assert (await ask(client))[-1] == chat_events.Finish(reason="stop")
 
 
+async def test_leaving_at_the_moment_in_which_more_comes_is_no_failure() -> None:
+    more = anyio.Event()
+    script = [TextDelta("partial"), more, TextDelta(" more"), Finish("stop")]
+    client = client_over(ScriptedProvider(script=script))
+    async with client.chat("hi") as events:
+        async for _event in events:
+            await anyio.wait_all_tasks_blocked()
+            more.set()
+            break
+    assert client.conversation.messages[-1].metadata == {"ended": "stopped"}
+
+
 async def test_a_task_cancellation_propagates_and_leaves_the_client_usable() -> None:
     provider = ScriptedProvider(script=[TextDelta("partial"), anyio.Event(), Finish("stop")])
     client = client_over(provider)
