@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
 
 from ollm_tui.chat.prompt import is_question, turn_starts
 from ollm_tui.chat.sent_history import SentHistory
@@ -125,7 +127,8 @@ class Conversation:
 
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far, of dropped ones too."""
-        kept = {call.id for message in self.messages for call in message.tool_calls}
+        calls = chain.from_iterable(map(attrgetter("tool_calls"), self.messages))
+        kept = {call.id for call in calls}
         return kept | self.dropped_call_ids
 
     def next_block(self) -> str:

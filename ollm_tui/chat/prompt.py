@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
-from itertools import takewhile
+from itertools import compress, takewhile
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -188,7 +189,7 @@ def is_question(message: Message) -> bool:
 def sent_from(history: Sequence[Message]) -> int:
     """Return the position from which on a history is sent: that of the last compaction, or 0."""
     positions = range(len(history) - 1, -1, -1)
-    marked = (at for at in positions if history[at].metadata)
+    marked = compress(positions, map(attrgetter("metadata"), reversed(history)))
     return next((at for at in marked if is_compaction(history[at])), 0)
 
 

@@ -70,7 +70,8 @@ class Saving:
             await self._grown.wait()
             self._grown = anyio.Event()
             size = await self._growing.hand_over() if self._growing is not None else 0
-            await anyio.sleep(pause_after(size))
+            if size:  # else the last answer had grown
+                await anyio.sleep(pause_after(size))
 
     async def guarded(self, write: Awaitable[str | None]) -> str:
         """Await a write and return its id; after a failure, keep the error and return none."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -298,9 +300,8 @@ class Request:
     def names_templates(self) -> bool:
         """Whether a text may have to be rendered before the request is sent."""
         named = (self.template_format, self.template_values)
-        return any(one is not None for one in named) or any(
-            message.template_format is not None for message in self.messages or ()
-        )
+        of_messages = map(attrgetter("template_format"), self.messages or ())
+        return any(one is not None for one in chain(named, of_messages))
 
     @property
     def conversation(self) -> tuple[Message, ...]:

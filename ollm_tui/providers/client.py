@@ -161,6 +161,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._is_early = False
         self.gathers = False
         self._may_read_at = 0.0
+        self._pause: anyio.CancelScope | None = None
 
     @property
     def is_doubtful(self) -> bool:
@@ -196,11 +197,18 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._unread = data[max_bytes:]
         return data[:max_bytes]
 
+    def hurry(self) -> None:
+        """Read at once from now on: nothing but the end of the reply is to come."""
+        self.gathers = False
+        if self._pause is not None:
+            self._pause.cancel()
+
     async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
         if not self.gathers:
             return await self._inner.read(MOST_BYTES, timeout)
         if (pause := self._may_read_at - time.monotonic()) > 0:
-            await anyio.sleep(pause)
+            with anyio.CancelScope() as self._pause:
+                await anyio.sleep(pause)
         data = await self._inner.read(MOST_BYTES, timeout)
         self._may_read_at = time.monotonic() + (GATHER_S if len(data) < BUSY_BYTES else 0.0)
         return data

@@ -155,6 +155,11 @@ class ResponseReader:
         if isinstance(self._connection, WatchedStream):
             self._connection.gathers = True
 
+    def hurry(self) -> None:
+        """Read the end of a reply, of which the rest has arrived, without a pause."""
+        if isinstance(self._connection, WatchedStream):
+            self._connection.hurry()
+
     async def read_all(self, limit: int) -> bytearray:
         """Return at most `limit` bytes of the body; after a lost connection, what arrived.
 

@@ -128,6 +128,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     async def drain(self) -> None:
         """After a complete answer, wait for its last bytes, so that the connection is reusable."""
         if self._reader is not None and self._ended and not self._is_aborted:
+            self._reader.hurry()
             with anyio.move_on_after(LAST_BYTES_S):
                 await self._reader.finished.wait()
 

@@ -214,10 +214,13 @@ async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> bytes:
         AIError: BAD_REQUEST for what JSON cannot hold.
     """
     slices: list[bytes] = []
+    size = 0
     try:
         for part in body_slices(body):
             slices.append(part)
-            if len(part) >= SLICE:
+            size += len(part)
+            if size >= SLICE:
+                size = 0
                 await anyio.lowlevel.checkpoint()
     except (RecursionError, ValueError) as error:
         raise endpoint.error(

@@ -8,6 +8,7 @@ counted to know that they fit.
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.decode.sequence_cache import common_length
 from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.request import Request
@@ -24,8 +25,8 @@ class _Known:
 
     model: str
     fixed: tuple[Piece, ...]
-    blocks: dict[int, Piece]
-    """By identity, as a conversation keeps its blocks."""
+    messages: tuple[Message, ...]
+    """They and their pieces are compared by identity, as a conversation keeps them."""
     tokens: int
     answer_tokens: int
 
@@ -41,15 +42,18 @@ class PromptBound:
 
         That is one with media, and one that another system prompt, tool or model makes new.
         """
-        if any(isinstance(block, MEDIA) for one in request.conversation for block in one.content):
-            return None
         known, fixed = self._known, tuple(fixed_pieces(request))
         if known is None or known.model != request.model or known.fixed != fixed:
             return None
+        # All but the end of a chat is as it was: it would take longer to look at every piece.
+        same = common_length(known.messages, request.conversation)
+        pieces_before = {id(one): one for old in known.messages[same:] for one in _pieces(old)}
         tokens, answer_tokens = known.tokens, known.answer_tokens
-        for message in request.conversation:
+        for message in request.conversation[same:]:
+            if _has_media(message):
+                return None
             pieces = _pieces(message)
-            if pieces and all(known.blocks.get(id(one)) is one for one in pieces):
+            if pieces and all(pieces_before.get(id(one)) is one for one in pieces):
                 continue
             most = _most_of(message)
             if message.role == "assistant" and answer_tokens:
@@ -62,14 +66,21 @@ class PromptBound:
         """Note what a server reported of a request."""
         if usage.prompt_tokens is None:
             return
-        pieces = [one for message in request.conversation for one in _pieces(message)]
+        same = common_length(self._known.messages, request.conversation) if self._known else 0
+        if any(map(_has_media, request.conversation[same:])):
+            self._known = None
+            return
         self._known = _Known(
             model=request.model,
             fixed=tuple(fixed_pieces(request)),
-            blocks={id(one): one for one in pieces},
+            messages=request.conversation,
             tokens=usage.prompt_tokens,
             answer_tokens=usage.completion_tokens or 0,
         )
+
+
+def _has_media(message: Message) -> bool:
+    return any(isinstance(block, MEDIA) for block in message.content)
 
 
 def _pieces(message: Message) -> tuple[Piece, ...]:

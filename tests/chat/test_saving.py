@@ -184,3 +184,29 @@ def test_an_answer_of_ordinary_length_is_handed_over_ten_times_a_second(size: in
 @pytest.mark.parametrize("size", [1_000_000, 10_000_000, 10**9])
 def test_what_a_long_answer_costs_in_a_second_does_not_grow_with_it(size: int) -> None:
     assert size / pause_after(size) == pytest.approx(4_000_000)
+
+
+async def some_turns() -> None:
+    """Let the loop turn, in far less time than any pause takes."""
+    for _ in range(50):
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_the_first_words_of_each_answer_are_begun_when_they_come() -> None:
+    journal = ListJournal()
+    provider = ScriptedProvider()
+    client = client_over(provider, journal)
+    for _ in range(3):
+        first, second = anyio.Event(), anyio.Event()
+        provider.script = [first, TextDelta("one"), second, TextDelta(" two"), Finish("stop")]
+        journal.steps.clear()
+        async with client.chat("hi") as events:
+            await some_turns()
+            first.set()
+            async for event in events:
+                if isinstance(event, chat_events.TextDelta):
+                    await some_turns()
+                    assert [step for step, _ in journal.steps] == ["begin", "begin"]
+                    second.set()
+                    break
+            assert isinstance([event async for event in events][-1], chat_events.Finish)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from ollm_tui.decode.json_guard import SLICE, json_slices, repaired
+from ollm_tui.decode.json_guard import json_slices, repaired
 from ollm_tui.decode.sequence_cache import SequenceCache
 from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -84,24 +84,17 @@ def body_slices(body: JsonMapping) -> Iterator[bytes]:
 
 def _items(values: Sequence[JsonValue]) -> Iterator[bytes]:
     """Yield the slices of a list, of which most values are encoded already."""
-    before, ready, size = b"[", list[bytes](), 0
-    for value in values:
-        if isinstance(value, UnchangedObject):
-            ready.append(value.encoded())
-            size += len(ready[-1])
+    known = [*(getattr(value, "_encoded", b"") for value in values), b""]
+    at, before = 0, b"["
+    while at < len(values):
+        value, end = values[at], at + 1
+        if known[at]:
+            end = known.index(b"", at)
+            yield before + b", ".join(known[at:end])
+        elif isinstance(value, UnchangedObject):
+            yield before + value.encoded()
         else:
-            yield from _joined(before, ready)
-            before, ready, size = b", " if ready else before, [], 0
             yield before
             yield from json_slices(value, _ENCODER)
-            before = b", "
-        if size >= SLICE:
-            yield from _joined(before, ready)
-            before, ready, size = b", ", [], 0
-    yield from _joined(before, ready)
+        at, before = end, b", "
     yield b"]"
-
-
-def _joined(before: bytes, parts: Sequence[bytes]) -> Iterator[bytes]:
-    if parts:
-        yield before + b", ".join(parts)
