@@ -116,8 +116,10 @@ async def test_leaving_the_block_early_ends_the_request_and_keeps_the_partial_an
 
 async def test_leaving_at_the_moment_in_which_more_comes_is_no_failure() -> None:
     more = anyio.Event()
-    script = [TextDelta("partial"), more, TextDelta(" more"), Finish("stop")]
-    client = client_over(ScriptedProvider(script=script))
+    provider = ScriptedProvider(
+        script=[TextDelta("partial"), more, TextDelta(" more"), Finish("stop")]
+    )
+    client = client_over(provider)
     async with client.chat("hi") as events:
         async for _event in events:
             await anyio.wait_all_tasks_blocked()
