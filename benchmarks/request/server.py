@@ -45,8 +45,12 @@ def openai_pieces(pieces: int) -> Iterator[bytes]:
     yield b"data: " + end.encode() + b"\n\ndata: [DONE]"
 
 
-def send_answer(connection: socket.socket, path: str, rate: float, pieces: int) -> None:
-    """Send an answer in chunks, so many a second; the end comes with the last one."""
+def send_answer(connection: socket.socket, path: str, rate: float, pieces: int) -> float:
+    """Send an answer in chunks, so many a second; return when the last byte was sent.
+
+    The end of the transfer comes in a packet of its own, as from servers in Go. The time is taken
+    just before it, since whoever reads it may ask for the time at once.
+    """
     is_ollama = path == CHAT_PATHS[0]
     kind = b"application/x-ndjson" if is_ollama else b"text/event-stream"
     head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ntransfer-encoding: chunked\r\n\r\n" % kind
@@ -56,8 +60,8 @@ def send_answer(connection: socket.socket, path: str, rate: float, pieces: int) 
         due += 1 / rate
         time.sleep(max(0.0, due - time.monotonic()))
         line = piece + (b"\n" if is_ollama else b"\n\n")
-        is_end = b'"done": true' in piece or b"[DONE]" in piece
-        connection.sendall(b"%x\r\n%b\r\n%b" % (len(line), line, b"0\r\n\r\n" if is_end else b""))
+        connection.sendall(b"%x\r\n%b\r\n" % (len(line), line))
+    return time.monotonic()
 
 
 def small_reply(path: str, noted: Noted) -> bytes:
@@ -92,8 +96,8 @@ def serve(connection: socket.socket, noted: Noted, rate: float, pieces: int) -> 
         path, data = lines[0].split()[1], body[size:]
         if path in CHAT_PATHS:
             noted.first_byte, noted.request = first_byte, head + b"\r\n\r\n" + body[:size]
-            send_answer(connection, path, rate, pieces)
-            noted.last_sent = time.monotonic()
+            noted.last_sent = send_answer(connection, path, rate, pieces)
+            connection.sendall(b"0\r\n\r\n")
         else:
             reply = small_reply(path, noted)
             status = b"200 OK" if reply else b"404 Not Found"

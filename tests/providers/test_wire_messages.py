@@ -82,12 +82,12 @@ def body_of(plan: RequestPlan) -> Any:
     return plan.body(lambda _: None)
 
 
-@pytest.mark.parametrize("kind", ["ollama", "openai-compatible"])
+@pytest.mark.parametrize("kind", ["ollama", "openai-compatible", "anthropic"])
 def test_a_second_question_makes_and_encodes_only_what_is_new(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans: list[RequestPlan] = []
-    for module in ("ollama", "openai_compatible"):
+    for module in ("ollama", "openai_compatible", "anthropic"):
         target = f"ollm_tui.providers.{module}.provider.answer_stream"
         monkeypatch.setattr(target, lambda _transport, plan, _signal: plans.append(plan))
     encoded: list[object] = []
@@ -102,7 +102,8 @@ def test_a_second_question_makes_and_encodes_only_what_is_new(
     provider = create_provider(ProviderSpec(name="one", kind=kind, base_url="http://127.0.0.1:1"))
     history = [Message("assistant" if at % 2 else "user", f"text {at}") for at in range(2000)]
     made: list[list[object]] = []
-    for added in ([], [Message("user", "And?")], [Message("user", "Or?")]):
+    further = [Message("assistant", "So."), Message("user", "Or?")]
+    for added in ([], [Message("user", "And?")], further):
         history += added
         encoded.clear()
         provider.chat_stream(Request(model="tiny", messages=tuple(history)))
@@ -110,4 +111,4 @@ def test_a_second_question_makes_and_encodes_only_what_is_new(
         assert b"".join(body_slices(body)) == dumped(body)
         made.append([one for one in encoded if isinstance(one, dict) and "role" in one])
     assert len(made[0]) == 2000
-    assert [[one["content"] for one in new] for new in made[1:]] == [["And?"], ["Or?"]]  # type: ignore[index]
+    assert [[one["content"] for one in new] for new in made[1:]] == [["And?"], ["So.", "Or?"]]  # type: ignore[index]

@@ -19,6 +19,7 @@ from ollm_tui.providers.anthropic.to_wire import (
     MAX_DEFAULT_TOKENS,
     MEDIA_TYPES,
     chat_body,
+    wire_turns,
     with_accepted_schema,
 )
 from ollm_tui.providers.base_url import openai_url
@@ -50,6 +51,7 @@ class AnthropicProvider(HttpProvider):
         is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
         self._max_default_tokens = MAX_DEFAULT_TOKENS if is_service else None
         self._limits = ModelLimits()
+        self._turns_of, self._wire_all = "", wire_turns("")
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Chat at `/messages`."""
@@ -101,7 +103,10 @@ class AnthropicProvider(HttpProvider):
         """Return the body as the newest models take it."""
         request = self._with_defaults(request)
         longest = self._limits.of(request.model).max_tokens or self._max_default_tokens
-        return chat_body(request, self._signer(request), longest, on_left_out)
+        signer = self._signer(request)
+        if self._turns_of != signer:
+            self._turns_of, self._wire_all = signer, wire_turns(signer)
+        return chat_body(request, signer, longest, on_left_out, self._wire_all)
 
     def _decoder(self, request: Request) -> AnswerDecoder:
         tags = tags_for(request, is_divided=True)

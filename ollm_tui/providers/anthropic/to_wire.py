@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.decode.schema_forms import anthropic_form
@@ -29,6 +30,7 @@ from ollm_tui.providers.body.unsupported import (
     ignore_left_out,
     report_unsent,
 )
+from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
 from ollm_tui.providers.media.encoding import file_base64, picture_base64, picture_type, unsendable
 
 DEFAULT_TOKENS = 8192
@@ -49,11 +51,13 @@ def chat_body(
     signer: str,
     max_tokens: int | None = None,
     on_left_out: OnLeftOut = ignore_left_out,
+    wire_all: WireAll | None = None,
 ) -> JsonObject:
     """Return the body of a streamed request.
 
     Thinking is sent if it is signed by `signer`. `max_tokens` is the length of the longest answer
     that the model can generate, if known. `on_left_out` is called for fields that are not sent.
+    `wire_all` makes a turn of each message, as `wire_turns` does.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
@@ -64,7 +68,7 @@ def chat_body(
     body: JsonObject = {
         "model": request.model,
         "max_tokens": request.options.max_tokens or default,
-        "messages": wire_messages(request.conversation, signer),
+        "messages": wire_messages(request.conversation, signer, wire_all),
         "stream": True,
     }
     if system := wire_system(request):
@@ -160,23 +164,40 @@ def wire_system(request: Request) -> str:
     return "\n\n".join(text for text in (request.system_prompt, *messages) if text and text.strip())
 
 
-def wire_messages(messages: Sequence[Message], signer: str) -> list[JsonValue]:
+def wire_turns(signer: str) -> WireMessages:
+    """Return what makes a turn of each message, each once."""
+    return WireMessages(partial(_turn, signer=signer))
+
+
+def wire_messages(
+    messages: Sequence[Message], signer: str, wire_all: WireAll | None = None
+) -> list[JsonValue]:
     """Return the messages, with user and assistant in turns.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE for another role, UNSUPPORTED_MODALITY for content that the
             format cannot hold.
     """
-    turns: list[tuple[str, list[JsonObject]]] = []
-    for message in messages:
-        if message.role in _SYSTEM:
-            continue
-        role, blocks = _role(message), _blocks(message, signer)
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(blocks)
-        elif blocks:
-            turns.append((role, blocks))
-    return [{"role": role, "content": _content(blocks)} for role, blocks in turns]
+    spoken = [message for message in messages if message.role not in _SYSTEM]
+    groups: list[tuple[JsonObject, list[Message]]] = []
+    for message, one in zip(spoken, (wire_all or wire_turns(signer))(spoken), strict=True):
+        turn = as_object(one)
+        if groups and groups[-1][0]["role"] == turn["role"]:
+            groups[-1][1].append(message)
+        elif turn["content"]:
+            groups.append((turn, [message]))
+    return [turn if len(parts) == 1 else _together(parts, signer) for turn, parts in groups]
+
+
+def _together(messages: Sequence[Message], signer: str) -> JsonObject:
+    """Return several messages as one turn."""
+    blocks = [block for message in messages for block in _blocks(message, signer)]
+    return {"role": _role(messages[0]), "content": _content(blocks)}
+
+
+def _turn(message: Message, signer: str) -> JsonObject:
+    """Return one message as a turn of its own."""
+    return {"role": _role(message), "content": _content(_blocks(message, signer))}
 
 
 def used_tools(messages: Iterable[Message]) -> list[str]:
