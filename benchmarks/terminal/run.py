@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -46,7 +47,8 @@ class Run:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         env = base_environment(home, os.environ.get("PATH", "")) | dict(self.program.env)
-        self.session = Session(self.program.argv, env, work, echoes=self.program.line_mode)
+        self._start = partial(Session, self.program.argv, env, work, echoes=self.program.line_mode)
+        self.session = self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -54,6 +56,11 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self.session.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def restart(self) -> None:
+        """End the program and start it again in the same home."""
+        self.session.close()
+        self.session = self._start()
 
     def start(self) -> float:
         """Wait until a typed character is shown; return the seconds that took.

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ollm_tui.frontend.first_frame import FirstFrame
+
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit code."""
@@ -20,12 +22,33 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     import atexit
     import gc
 
-    from ollm_tui.cli.dispatch import run
+    first_frame: FirstFrame | None = None
+    try:
+        if argv is None:
+            first_frame = _first_frame(typed)
+        from ollm_tui.cli.dispatch import run
 
-    if argv is None:
-        # The process ends with the command. Python would look through all objects once more.
-        atexit.register(gc.freeze)
-    return run(typed)
+        if argv is None:
+            # The process ends with the command. Python would look through all objects once more.
+            atexit.register(gc.freeze)
+        return run(typed, first_frame)
+    except KeyboardInterrupt:  # while `run` was being loaded
+        return 130
+    finally:
+        if first_frame is not None:
+            first_frame.close()
+
+
+def _first_frame(typed: "Sequence[str]") -> "FirstFrame | None":
+    """Show what the app drew first the last time; only without options that matter for that."""
+    names_model = len(typed) == 2 and typed[0] in ("-m", "--model")
+    is_usual = not typed or names_model or list(typed) in (["-c"], ["--continue"])
+    if sys.platform == "win32" or not is_usual:
+        return None
+    # Before everything else: what follows takes several times as long.
+    from ollm_tui.frontend.first_frame import open_first_frame
+
+    return open_first_frame(typed, os.environ)
 
 
 def _print_version() -> bool:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from ollm_tui.lazy import import_command, import_name
 
 if TYPE_CHECKING:
     from ollm_tui.cli.arguments import Arguments
+    from ollm_tui.frontend.first_frame import FirstFrame
 
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
@@ -31,21 +33,27 @@ _COMMANDS: Mapping[str, str] = {
     "video": "ollm_tui.cli.media.video:run_video",
     "music": "ollm_tui.cli.media.sound:run_music",
     "infill": "ollm_tui.cli.media.infill:run_infill",
-    "doctor": "ollm_tui.cli.doctor:run_doctor",
+    "doctor": "ollm_tui.cli.doctor.run:run_doctor",
     "completion": "ollm_tui.cli.completion:run_completion",
     "man": "ollm_tui.cli.man_page:run_man",
 }
 """Each loads what it needs: `--help` and `config path` wait for no pydantic, httpx or Textual."""
 
 
-def run(typed: Sequence[str]) -> int:
-    """Run one command and return its exit code."""
+def run(typed: Sequence[str], first_frame: "FirstFrame | None" = None) -> int:
+    """Run one command and return its exit code; `first_frame` may have the terminal."""
     open_missing_streams()
     output = Output()
     # The path of a secret is not secret.
     output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
+
+    def dispatch() -> int:
+        # closed before anything is said of an error
+        with nullcontext() if first_frame is None else closing(first_frame):
+            return _dispatch(typed, output, first_frame)
+
     with logging_to(_log_file(), output.redacted):
-        return output.guard(lambda: _dispatch(typed, output))
+        return output.guard(dispatch)
 
 
 def _log_file() -> Path:
@@ -56,16 +64,16 @@ def _log_file() -> Path:
         return Path(os.devnull)
 
 
-def _dispatch(typed: Sequence[str], output: Output) -> int:
+def _dispatch(typed: Sequence[str], output: Output, first_frame: "FirstFrame | None") -> int:
     if not typed and sys.stdin is not None and sys.stdin.isatty():
-        return _open_chat(Flags(), None, output)
+        return _open_chat(Flags(), None, output, first_frame)
     # Without arguments the parser would take a tenth of the start.
     arguments: Arguments = import_name("ollm_tui.cli.arguments:parse")(typed)
     output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
         output.note("--api-key shows the key to everybody who can list processes; use a variable.")
     if arguments.command is None:
-        return _chat(arguments, output)
+        return _chat(arguments, output, first_frame)
     if arguments.prompt is not None:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
     files = (("--image", arguments.images), ("--attach", arguments.attached))
@@ -76,7 +84,7 @@ def _dispatch(typed: Sequence[str], output: Output) -> int:
     return run(arguments, output)
 
 
-def _chat(arguments: "Arguments", output: Output) -> int:
+def _chat(arguments: "Arguments", output: Output, first_frame: "FirstFrame | None") -> int:
     # Loaded by now: it read the arguments.
     from ollm_tui.cli.arguments import read_prompt
 
@@ -91,15 +99,19 @@ def _chat(arguments: "Arguments", output: Output) -> int:
         raise UsageError("--json needs a prompt.", 'Try: ollm --json -p "..."')
     if arguments.flags.allow:
         raise UsageError("--allow needs a prompt.", "In the chat, /permissions allows commands.")
-    return _open_chat(arguments.flags, arguments.schema, output)
+    return _open_chat(arguments.flags, arguments.schema, output, first_frame)
 
 
-def _open_chat(flags: Flags, schema: str | None, output: Output) -> int:
+def _open_chat(
+    flags: Flags, schema: str | None, output: Output, first_frame: "FirstFrame | None"
+) -> int:
     # Read once more by what is started: the choice comes before either is loaded.
     early = early_settings(default_paths(), os.environ, flags)
     if early.screen_reader:
+        if first_frame is not None:
+            first_frame.close()
         return _in_lines(flags, schema, output, reads_thinking=early.show_thinking)
-    return _full_screen(flags, schema, output)
+    return _full_screen(flags, schema, output, first_frame)
 
 
 def _in_lines(flags: Flags, schema: str | None, output: Output, *, reads_thinking: bool) -> int:
@@ -123,7 +135,9 @@ def _with_chat(arguments: "Arguments", output: Output) -> "Arguments":
     return replace(arguments, flags=replace(flags, chat=find(flags.chat, output)))
 
 
-def _full_screen(flags: Flags, schema: str | None, output: Output) -> int:
+def _full_screen(
+    flags: Flags, schema: str | None, output: Output, first_frame: "FirstFrame | None"
+) -> int:
     # Textual is loaded only for a terminal that can show it.
     from ollm_tui.tui.terminal import check_terminal
 
@@ -132,7 +146,7 @@ def _full_screen(flags: Flags, schema: str | None, output: Output) -> int:
         raise UsageError(obstacle)
     from ollm_tui.tui import run_tui
 
-    return run_tui(_with_schema(flags, schema), output.keep_secret)
+    return run_tui(_with_schema(flags, schema), output.keep_secret, first_frame)
 
 
 def _with_schema(flags: Flags, named: str | None) -> Flags:

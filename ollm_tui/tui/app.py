@@ -17,7 +17,7 @@ from ollm_tui.tui.crash import CrashReports
 from ollm_tui.tui.dialogs import SUSPEND
 from ollm_tui.tui.keys import with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal import set_title
+from ollm_tui.tui.terminal import KeptPicture, set_title
 from ollm_tui.tui.theming import DEFAULT_THEME, ThemeCatalog, ThemeProblem
 from ollm_tui.tui.widgets import FLASH_S, ShownAgain, obey_own_binding, take_waiting
 
@@ -38,12 +38,14 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         driver_class: type[Driver] | None = None,
         crash_directory: Path | None = None,
         is_animated: bool = True,
+        kept_picture: KeptPicture | None = None,
     ) -> None:
         super().__init__(driver_class=driver_class)
         self.crash_directory = crash_directory
         if not is_animated:
             self.animation_level = "none"
         self._services = services
+        self._kept_picture = kept_picture
         self._no_color = NoColor()
         self._held: list[events.Event] | None = []
         keymap = with_overrides(services.keymap)
@@ -89,6 +91,14 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         held, self._held = self._held or [], None
         for event in held:
             await self._deliver(event)
+        if self._kept_picture is not None and not held:
+            self.screen.call_after_refresh(self._keep_picture, self._kept_picture)
+
+    async def _keep_picture(self, kept: KeptPicture) -> None:
+        """Keep what was drawn first, to show it at once the next time."""
+        screen = self.screen
+        if isinstance(screen, ChatScreen) and not screen.composer.text:
+            await kept.keep(screen, screen.composer)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take colours away, not only their hue, where `NO_COLOR` is set.
@@ -124,4 +134,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
 
     def get_default_screen(self) -> ChatScreen:
         """Return the chat screen."""
-        return ChatScreen(self._services, tuple(self._problems))
+        screen = ChatScreen(self._services, tuple(self._problems))
+        if typed := getattr(self._driver, "typed_text", ""):
+            screen.composer.draft = typed  # before the first frame, which has it
+        return screen

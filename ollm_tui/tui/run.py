@@ -1,7 +1,8 @@
 """From the command line's choices to a running app, and to the exit code."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ollm_tui.config.early import EarlySettings, early_settings
@@ -14,25 +15,36 @@ from ollm_tui.tui.crash import run_reported
 from ollm_tui.tui.graphics import protocol_for
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal import driver_class, exit_signals, prompt_threads
+from ollm_tui.tui.terminal import KeptPicture, driver_class, exit_signals, prompt_threads
 from ollm_tui.tui.theming import ThemeCatalog, bundled_folder
 from ollm_tui.tui.transcript import Reading
 
 if TYPE_CHECKING:
+    from ollm_tui.frontend.first_frame import FirstFrame
     from ollm_tui.runtime.compose import Runtime
 
 
-def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
+def run(
+    flags: Flags,
+    keep_secret: Callable[[Iterable[str]], None],
+    first_frame: "FirstFrame | None" = None,
+) -> int:
     """Run the app in an event loop of its own; `keep_secret` gets the keys in the settings."""
-    started = _Start(flags, keep_secret)
+    started = _Start(flags, keep_secret, first_frame)
     return run_reported(started.app, started.live)
 
 
 class _Start:
     """The app, and what must be closed in order when it ends."""
 
-    def __init__(self, flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> None:
+    def __init__(
+        self,
+        flags: Flags,
+        keep_secret: Callable[[Iterable[str]], None],
+        first_frame: "FirstFrame | None",
+    ) -> None:
         self._flags = flags
+        self._first_frame = first_frame
         self._keep_secret = keep_secret
         self._paths = default_paths()
         self._early = early_settings(self._paths, os.environ, flags)
@@ -41,7 +53,8 @@ class _Start:
         self.app = OllmApp(
             self._services,
             self._early.theme,
-            driver_class=driver_class(),
+            driver_class=driver_class(first_frame),
+            kept_picture=self._kept_picture(),
             crash_directory=self._paths.state_dir / "crashes",
             is_animated=self._early.animations,
         )
@@ -49,10 +62,27 @@ class _Start:
 
     async def live(self) -> None:
         """Run the app to its end."""
+        before = None if self._first_frame is None else self._first_frame.before
         # around everything that must be closed when a signal ends the app
-        with prompt_threads(), exit_signals(self.app):
+        signals = exit_signals(self.app, before=before)
+        with prompt_threads(), signals, self._closing_first_frame():
             async with opening(self._flags) as self._opened:
                 await self.app.run_async(mouse=self._early.mouse)
+
+    @contextmanager
+    def _closing_first_frame(self) -> Iterator[None]:
+        """Give the terminal back if the app fails before it has taken it."""
+        try:
+            yield
+        finally:
+            if self._first_frame is not None:
+                self._first_frame.close()
+
+    def _kept_picture(self) -> KeptPicture | None:
+        frame = self._first_frame
+        if frame is None or frame.known is None or self._flags.private:
+            return None
+        return KeptPicture(self._paths.state_dir, frame.known)
 
     def _make_services(self) -> Services:
         flags, early, paths = self._flags, self._early, self._paths

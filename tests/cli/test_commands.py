@@ -60,7 +60,7 @@ def test_a_start_without_arguments_reads_none() -> None:
     code = (
         "import sys, ollm_tui.tui, ollm_tui.tui.terminal\n"
         "ollm_tui.tui.terminal.check_terminal = lambda: None\n"
-        "ollm_tui.tui.run_tui = lambda flags, keep: 7 if 'argparse' in sys.modules else 3\n"
+        "ollm_tui.tui.run_tui = lambda flags, keep, frame: 7 if 'argparse' in sys.modules else 3\n"
         "from ollm_tui.cli import main\nsys.exit(main([]))"
     )
     terminal, other_end = os.openpty()

@@ -230,6 +230,8 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
+    "frontend/first_frame.py": "what this program drew, in a file that only its owner can write",
+    "tui/terminal/first_picture.py": "as above, to compare it",
     "frontend/last_session.py": "ids of chats, which are compared and never shown",
     "cli/mcp/login.py": "a pasted address, which is compared and never shown",
     "cli/mcp/run.py": "servers of other clients: tests/cli/test_mcp.py has hostile ones",
@@ -366,6 +368,8 @@ WRITERS: Mapping[str, str] = {
     "web/reading.py": "pages, to its own process",
     "web/extract_child.py": "the text of a page, to the program itself",
     "cli/__init__.py": "its own version",
+    "frontend/first_frame.py": "what this program drew, and letters that were typed",
+    "tui/terminal/first_picture.py": "what was drawn, to its own file",
     "mcp/process.py": "messages to MCP servers",
     "mcp/stdio.py": "as above",
     "linear/terminal.py": "exit: lines for a screen reader",

@@ -15,12 +15,19 @@ CHATS = (EMPTY, 200, 5000)
 
 
 def startup(run: Run) -> Values:
-    """Measure the start, and the memory when all that loads behind it has loaded."""
+    """Measure the start, and the memory when all that loads behind it has loaded.
+
+    The start that counts is the second one in a home, as all but one are.
+    """
+    first = run.start()
+    run.be_ready()
+    run.rest()
+    run.restart()
     usable = run.start()
     cpu = run.session.tree.cpu_s()
     run.be_ready()
     run.rest()
-    return {"usable_s": usable, "cpu_s": cpu, **memory(run)}
+    return {"usable_s": usable, "first_usable_s": first, "cpu_s": cpu, **memory(run)}
 
 
 def idle(run: Run) -> Values:

@@ -6,6 +6,7 @@ from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ollm_tui.tui.terminal.copying import Copying
+    from ollm_tui.tui.terminal.first_picture import KeptPicture
     from ollm_tui.tui.terminal.foreground import can_lend, run_in_terminal
     from ollm_tui.tui.terminal.guard import (
         check_terminal,
@@ -19,6 +20,7 @@ else:
         __name__,
         {
             "copying": ("Copying",),
+            "first_picture": ("KeptPicture",),
             "foreground": ("can_lend", "run_in_terminal"),
             "guard": (
                 *("check_terminal", "driver_class", "exit_signals"),
@@ -29,6 +31,7 @@ else:
 
 __all__ = [
     "Copying",
+    "KeptPicture",
     "can_lend",
     "check_terminal",
     "driver_class",

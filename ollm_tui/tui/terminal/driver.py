@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.message import Message
 
+    from ollm_tui.frontend.first_frame import FirstFrame
+
 logger = logging.getLogger(__name__)
 
 READ_SIZE: Final = 64 * 1024
 TITLE_LENGTH: Final = 80
+_OTHER_SCREEN: Final = "\x1b[?1049h"
 _SAVE_TITLE: Final = "\x1b[22;2t"
 _RESTORE_TITLE: Final = "\x1b[23;2t"
 _GONE: Final = frozenset({errno.EIO, errno.EPIPE, errno.ENXIO, errno.EBADF, errno.ENODEV})
@@ -42,8 +45,15 @@ _GONE: Final = frozenset({errno.EIO, errno.EPIPE, errno.ENXIO, errno.EBADF, errn
 class TerminalDriver(LinuxDriver):
     """Reads keys without polling, writes without failing, and ends the app with its terminal."""
 
-    def __init__(self, app: "App[Any]", **options: Any) -> None:
+    def __init__(
+        self, app: "App[Any]", first_frame: "FirstFrame | None" = None, **options: Any
+    ) -> None:
         super().__init__(app, **options)
+        self._first_frame = first_frame
+        self.typed_text = ""
+        """What was typed into the picture of an earlier start, before the app was loaded."""
+        self._unread = b""
+        self._keeps_screen = False
         self.exit_event = self._wake = _WakingEvent()
         self._is_lost = False
         self._has_title = False
@@ -60,6 +70,9 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read until stopped, sleeping in the kernel unless a sequence is unfinished."""
         keyboard = Keyboard(self._debug, is_slow_line=is_slow_line(self.fileno, os.environ))
+        unread, self._unread = self._unread, b""
+        for message in keyboard.feed(unread, time.monotonic()):
+            self.process_message(message)
         while not self.exit_event.is_set():
             deadline = keyboard.deadline
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -93,8 +106,15 @@ class TerminalDriver(LinuxDriver):
         The stock signal handler reads it itself. A second signal may interrupt it between reading
         and posting, and then the app keeps the older size.
         """
-        self._typed_ahead = _waiting_bytes(self.fileno)
+        first, self._first_frame = self._first_frame, None
+        typed = None if first is None else first.take()
+        if typed is None:
+            self._typed_ahead = _waiting_bytes(self.fileno)
+        else:
+            self.typed_text, self._unread, self._keeps_screen = typed.text, typed.keys, True
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
+        if typed is not None:
+            self.attrs_before = typed.attributes
         signal.signal(signal.SIGWINCH, self._note_size)
         self.pictures.kitty.send_all()
 
@@ -188,7 +208,9 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Write to the terminal, unless another program has it."""
-        if not self._is_lent:
+        if self._keeps_screen and data == _OTHER_SCREEN:
+            self._keeps_screen = False  # on it already; some terminals would clear it
+        elif not self._is_lent:
             super().write(data)
 
     def disable_input(self) -> None:

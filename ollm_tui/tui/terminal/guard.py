@@ -12,12 +12,15 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
+
+    from ollm_tui.frontend.first_frame import FirstFrame
 
 
 SWITCH_S: Final = 0.0005
@@ -84,14 +87,19 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def driver_class() -> "type[Driver] | None":
-    """Return the driver for `App(driver_class=...)`; None leaves the choice to Textual."""
+def driver_class(first_frame: "FirstFrame | None" = None) -> "type[Driver] | None":
+    """Return the driver for `App(driver_class=...)`; None leaves the choice to Textual.
+
+    It takes the terminal from `first_frame`.
+    """
     if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
         return None
     # needs termios, which Windows lacks, and loads Textual, which `check_terminal` must not
     from ollm_tui.tui.terminal.driver import TerminalDriver
 
-    return TerminalDriver
+    if first_frame is None:
+        return TerminalDriver
+    return cast("type[Driver]", partial(TerminalDriver, first_frame=first_frame))
 
 
 def set_title(app: "App[Any]", title: str) -> None:
@@ -101,14 +109,17 @@ def set_title(app: "App[Any]", title: str) -> None:
 
 
 @contextmanager
-def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
+def exit_signals(
+    app: "App[Any]", grace_s: float = GRACE_S, *, before: "list[Any] | None" = None
+) -> Iterator[None]:
     """Turn signals into `app.exit(return_code=128 + n)` and restore the terminal at the end.
 
+    `before` is how `termios` described it, if it has been changed since the program was started.
     Enter it in the running event loop, around everything that must be closed when the app ends.
     """
-    line = _Line()
+    line = _Line(before)
     watch = _SignalWatch(app, asyncio.get_running_loop(), line, grace_s)
-    before = {number: signal.signal(number, watch.note) for number in watch.exits}
+    handlers = {number: signal.signal(number, watch.note) for number in watch.exits}
     wakeup = signal.set_wakeup_fd(watch.descriptor, warn_on_full_buffer=False)
     watch.start()
     try:
@@ -118,7 +129,7 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
             signal.set_wakeup_fd(wakeup)
             # the interpreter ends with default handlers: one more signal would kill it then
             watched = watch.stop()
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler if watched else signal.SIG_IGN)
         finally:
             # whatever has failed: in a shell without its line settings nothing can be typed
@@ -184,10 +195,10 @@ class _SignalWatch(threading.Thread):
 
 
 class _Line:
-    """The line settings of standard input at the time of its creation."""
+    """The line settings of standard input, as they are if none are given."""
 
-    def __init__(self) -> None:
-        self._settings = _line_settings()
+    def __init__(self, settings: "list[Any] | None") -> None:
+        self._settings = settings or _line_settings()
 
     def restore_with_screen(self) -> None:
         """Restore what the driver has left changed."""

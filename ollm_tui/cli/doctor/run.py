@@ -12,7 +12,7 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_report import (
+from ollm_tui.cli.doctor.report import (
     Folder,
     SystemReport,
     as_json,
