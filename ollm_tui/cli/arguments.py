@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
@@ -109,6 +109,24 @@ class _Parser(argparse.ArgumentParser):
     _is_intermixing = False
     _given: Sequence[str] = ()
 
+    def __init__(self, *, typed: Collection[str] | None = None, **options: Any) -> None:
+        """`typed` holds the words that may be commands; None for a parser with all of them."""
+        super().__init__(**options)
+        self._typed = typed
+
+    def add_subparsers(self, **options: Any) -> "argparse._SubParsersAction[Any]":
+        """Add commands; of those that were not typed only names and help are kept.
+
+        With the options that all share, parsers for all 74 would take an eighth of `ollm -p`.
+        """
+        makes: Any = self._command  # called as a class would be
+        return super().add_subparsers(parser_class=makes, **options)
+
+    def _command(self, *, names: Sequence[str], **options: Any) -> "_Parser | _UnusedParser":
+        if self._typed is None or any(name in self._typed for name in names):
+            return _Parser(typed=self._typed, **options)
+        return _UnusedParser()
+
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
@@ -152,8 +170,17 @@ class _Parser(argparse.ArgumentParser):
         return next((one for one in options if one not in self._option_string_actions), None)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Make the parser; the reference page is made from it too."""
+class _UnusedParser:
+    """The parser of a command that was not typed: takes its options, and keeps none."""
+
+    def __getattr__(self, name: str) -> Callable[..., "_UnusedParser"]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_values, **_named: self
+
+
+def build_parser(typed: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Make the parser of these words, or of all: the reference page is made from that."""
     shared = _shared_options()
     parser = _Parser(
         prog="ollm",
@@ -162,6 +189,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[shared],
         allow_abbrev=False,
+        typed=typed,
     )
     parser.add_argument(
         "-V", "--version", action="version", version=f"ollm {__version__}", help="show the version"
@@ -280,7 +308,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         UsageError: it makes no sense.
         SystemExit: help or the version was printed.
     """
-    values = vars(build_parser().parse_args(argv))
+    values = vars(build_parser(argv).parse_args(argv))
     if values["command"] == "run":
         _read_run(values)
     for kind in ("images", "attached"):

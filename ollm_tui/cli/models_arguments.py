@@ -78,7 +78,13 @@ def add_command(
 ) -> Any:
     """Add a command with the options that it shares with others; return its parser."""
     return commands.add_parser(
-        name, help=about, description=about, parents=shared, allow_abbrev=False, aliases=aliases
+        name,
+        help=about,
+        description=about,
+        parents=shared,
+        allow_abbrev=False,
+        aliases=aliases,
+        names=(name, *aliases),
     )
 
 

@@ -1,5 +1,6 @@
 """`ollm config`, `ollm models`, `--help`, `--version`: what they print and what they load."""
 
+import argparse
 import io
 import json
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui import __version__
-from ollm_tui.cli.arguments import Arguments, parse
+from ollm_tui.cli.arguments import Arguments, build_parser, parse
 from ollm_tui.cli.output import Output
 from ollm_tui.config.flags import Flags
 from tests.cli.conftest import Ollm, environment
@@ -200,3 +201,24 @@ def test_columns_are_as_wide_as_they_are_drawn() -> None:
     out = io.StringIO()
     Output(out).table(("MODEL", "SIZE"), [("日本語", "1 kB"), ("tiny", "2 kB")])
     assert out.getvalue().splitlines() == ["MODEL   SIZE", "日本語  1 kB", "tiny    2 kB"]
+
+
+def test_the_parser_of_a_command_line_has_only_the_commands_that_were_typed() -> None:
+    whole, asked = build_parser(), build_parser(["-p", "x"])
+    assert asked.format_help() == whole.format_help()
+    assert len(_parsers(whole)) > 60
+    assert _parsers(asked) == []
+    assert _parsers(build_parser(["models", "ls"])) == [
+        "ollm models",
+        "ollm models list",
+        "ollm list",
+    ]
+
+
+def _parsers(parser: argparse.ArgumentParser) -> list[str]:
+    found = {}
+    for action in parser._actions:
+        for one in action.choices.values() if isinstance(action.choices, dict) else ():
+            if isinstance(one, argparse.ArgumentParser):
+                found |= dict.fromkeys([one.prog, *_parsers(one)])
+    return list(found)

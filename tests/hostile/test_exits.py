@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.cli.chats.arguments import add_chats
+from ollm_tui.cli.arguments import build_parser
 from ollm_tui.tui.crash import write_report
 from tests.e2e.conftest import OLLM, ask, environment
 from tests.e2e.lines import END_OF_A_LIST, OF_THE_EDITOR, prompted
@@ -275,11 +275,13 @@ def test_what_comes_out_is_plain_text(name: str, world: World) -> None:
 
 
 def test_every_command_about_chats_has_an_exit() -> None:
-    commands = argparse.ArgumentParser().add_subparsers()
-    add_chats(commands, argparse.ArgumentParser(add_help=False))
-    listed = [one.choices for one in commands.choices["chats"]._actions]
-    (actions,) = (one for one in listed if isinstance(one, dict))
-    assert {name.partition(" ")[0] for name in CHATS} == actions.keys()
+    chats = _commands_of(_commands_of(build_parser())["chats"])
+    assert {name.partition(" ")[0] for name in CHATS} == chats.keys()
+
+
+def _commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    (commands,) = (one.choices for one in parser._actions if isinstance(one.choices, dict))
+    return commands
 
 
 def test_thinking_beside_an_answer_only_dims(world: World) -> None:
