@@ -216,7 +216,7 @@ def test_the_parser_of_a_command_line_has_only_the_commands_that_were_typed() ->
 
 
 def _parsers(parser: argparse.ArgumentParser) -> list[str]:
-    found = {}
+    found: dict[str, None] = {}
     for action in parser._actions:
         for one in action.choices.values() if isinstance(action.choices, dict) else ():
             if isinstance(one, argparse.ArgumentParser):
