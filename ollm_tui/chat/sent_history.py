@@ -41,7 +41,9 @@ class SentHistory:
         """Return the messages to send, without the oldest turns and some types of content."""
         newest, known = newest_turns(history, turns_left_out), self._settled
         count = len(known.messages)
-        if known.unsent != unsent or common_length(known.messages, newest) < count:
+        is_other = known.unsent != unsent or common_length(known.messages, newest) < count
+        # What is settled was followed by something that is no result.
+        if is_other or (count < len(newest) and newest[count].role == "tool"):
             known, count = _Settled(_NONE, unsent, Sending(unsent)), 0
         # What follows the newest message that is no result may still change what is sent of it.
         end = next((at for at in reversed(range(len(newest))) if newest[at].role != "tool"), 0)

@@ -26,6 +26,8 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     try:
         if argv is None:
             first_frame = _first_frame(typed)
+        if first_frame is not None:
+            first_frame.show_saved(os.environ)
         from ollm_tui.cli.dispatch import run
 
         if argv is None:
@@ -40,15 +42,15 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _first_frame(typed: "Sequence[str]") -> "FirstFrame | None":
-    """Show what the app drew first the last time; only without options that matter for that."""
-    names_model = len(typed) == 2 and typed[0] in ("-m", "--model")
+    """Return what shows the last first frame; None with options that matter for what is drawn."""
+    names_model = typed[:1] == ["--model"] and len(typed) == 2
     is_usual = not typed or names_model or list(typed) in (["-c"], ["--continue"])
     if sys.platform == "win32" or not is_usual:
         return None
     # Before everything else: what follows takes several times as long.
-    from ollm_tui.frontend.first_frame import open_first_frame
+    from ollm_tui.frontend.first_frame import FirstFrame, conditions
 
-    return open_first_frame(typed, os.environ)
+    return FirstFrame(conditions(typed, os.environ))
 
 
 def _print_version() -> bool:

@@ -13,8 +13,8 @@ import signal
 import sys
 import termios
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, NamedTuple
 
@@ -29,6 +29,8 @@ _CONDITIONS: Final = (
 """Variables that the look of the app depends on."""
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?1049l\x1b[?25h"
 _INSIDE_A_SENTENCE: Final = frozenset(" ,.;:!?'\"()-")
+_ECHO_S: Final = 0.5
+"""How long writing to a slow terminal is waited for."""
 _EXITS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -137,24 +139,14 @@ def saved_picture(known: str, environment: Mapping[str, str]) -> Picture | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             facts = os.fstat(descriptor)
-            if facts.st_uid != os.getuid() or facts.st_mode & 0o177022 != 0o100000:
+            is_own = facts.st_uid == os.getuid() and facts.st_mode & 0o177022 == 0o100000
+            if not is_own or facts.st_size > MOST_BYTES:
                 return None
             return _from_bytes(os.read(descriptor, MOST_BYTES), known)
         finally:
             os.close(descriptor)
     except (OSError, ValueError):
         return None
-
-
-def open_first_frame(arguments: Sequence[str], environment: Mapping[str, str]) -> "FirstFrame":
-    """Show the frame of an earlier start, if it is the one that the app will draw."""
-    known = conditions(arguments, environment)
-    frame = FirstFrame(known)
-    picture = None if known is None else saved_picture(known, environment)
-    if picture is not None:
-        with suppress(OSError, termios.error):
-            frame.show(picture)
-    return frame
 
 
 class FirstFrame:
@@ -174,6 +166,13 @@ class FirstFrame:
         """How the terminal was before a picture was shown; None if none is."""
         return None if self._shows is None else self._shows.before
 
+    def show_saved(self, environment: Mapping[str, str]) -> None:
+        """Show the frame of an earlier start, if it is the one that the app will draw."""
+        picture = None if self.known is None else saved_picture(self.known, environment)
+        if picture is not None:
+            with suppress(OSError, termios.error):
+                self.show(picture)
+
     def show(self, picture: Picture) -> None:
         """Show a picture, and read what is typed.
 
@@ -192,7 +191,8 @@ class FirstFrame:
                     signal.signal(number, self._end_by_signal)
             termios.tcsetattr(0, termios.TCSANOW, _without_lines(before))
             _write(_OPEN + picture.drawn)
-            reader.start()
+            with _without_signals():  # which the thread leaves to this one for good
+                reader.start()
         except BaseException:
             self.close()
             raise
@@ -207,19 +207,22 @@ class FirstFrame:
 
     def close(self) -> None:
         """Give the terminal back as it was, unless it was taken."""
-        shows = self._stop()
-        if shows is not None:
-            _write(_CLOSE)
-            termios.tcsetattr(0, termios.TCSANOW, shows.before)
+        # A signal in the midst of it would find nothing to do, and end the program.
+        with _without_signals():
+            shows = self._stop()
+            if shows is not None:
+                _write(_CLOSE)
+                termios.tcsetattr(0, termios.TCSANOW, shows.before)
 
     def _stop(self) -> "_Shown | None":
         shows, self._shows = self._shows, None
         if shows is not None:
             os.write(shows.end, b"x")
             if shows.reader.is_alive():  # Ctrl+C may come before it was started
-                shows.reader.join()
-            os.close(shows.end)
-            os.close(shows.end_read)
+                shows.reader.join(_ECHO_S)
+            if not shows.reader.is_alive():
+                os.close(shows.end)
+                os.close(shows.end_read)
         return shows
 
     def _end_by_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -255,6 +258,16 @@ class FirstFrame:
             )
 
 
+@contextmanager
+def _without_signals() -> Iterator[None]:
+    """Have signals that end the program wait."""
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, [*_EXITS, signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
 def _plain_start(typed: str, most: int) -> str:
     """Return the beginning of what was typed that does nothing but appear in the prompt.
 
@@ -275,8 +288,9 @@ def _without_lines(attributes: list) -> list:  # type: ignore[type-arg]  # as `t
     local_flags &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     characters = list(characters)
     characters[termios.VMIN], characters[termios.VTIME] = 1, 0
+    disabled = bytes([os.fpathconf(0, "PC_VDISABLE")])
     for key in (termios.VSUSP, termios.VQUIT):
-        characters[key] = b"\0"
+        characters[key] = disabled
     return [in_flags, out_flags, control, local_flags, *speeds, characters]
 
 

@@ -16,7 +16,7 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens.estimate import Piece, fixed_pieces, piece_tokens
 
 FRAME_TOKENS: Final = 32
-"""More than any chat template puts around a message."""
+"""More than the chat templates of known models put around a message."""
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class _Known:
     """They and their pieces are compared by identity, as a conversation keeps them."""
     tokens: int
     answer_tokens: int
+    """None of an answer that another one may have replaced."""
 
 
 class PromptBound:
@@ -43,10 +44,16 @@ class PromptBound:
         That is one with media, and one that another system prompt, tool or model makes new.
         """
         known, fixed = self._known, tuple(fixed_pieces(request))
-        if known is None or known.model != request.model or known.fixed != fixed:
+        if known is None:
             return None
         # All but the end of a chat is as it was: it would take longer to look at every piece.
         same = common_length(known.messages, request.conversation)
+        follows = request.conversation[same : same + 1]
+        if same < len(known.messages) or not follows or follows[0].role != "assistant":
+            # Asked anew, so that another answer may come, whose length nobody reports.
+            known.answer_tokens = 0
+        if known.model != request.model or known.fixed != fixed:
+            return None
         pieces_before = {id(one): one for old in known.messages[same:] for one in _pieces(old)}
         tokens, answer_tokens = known.tokens, known.answer_tokens
         for message in request.conversation[same:]:

@@ -54,6 +54,14 @@ def test_however_a_chat_changes_the_same_is_sent(steps: list) -> None:  # type: 
         del history[len(history) - min(dropped, len(history)) :]
 
 
+def test_a_result_that_comes_in_place_of_what_followed_its_call_is_sent() -> None:
+    sent = SentHistory()
+    history = [Message("assistant", "Look.", tool_calls=CALLS[:1]), Message("user", "Why?")]
+    sent.messages(history)
+    history[1:] = [Message("tool", "1", tool_call_id="a"), Message("user", "So?")]
+    assert sent.messages(history) == messages_to_send(history)
+
+
 def test_older_messages_stay_the_same_objects() -> None:
     sent, history = SentHistory(), list[Message]()
     before: tuple[Message, ...] = ()

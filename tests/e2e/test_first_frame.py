@@ -149,6 +149,29 @@ def test_a_signal_ends_a_held_start_in_order(
         assert session.termios() == session.termios_before
 
 
+INTERRUPTED = """
+import os, sys
+from ollm_tui.frontend.first_frame import FirstFrame, Picture
+
+frame = FirstFrame()
+frame.show(Picture("drawn", 1, 1, 20, "", ""))
+frame._shows.reader.is_alive = lambda: os.kill(os.getpid(), int(sys.argv[1]))
+frame.close()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_it_closes_does_not_keep_it_from_that(
+    number: signal.Signals, home: Path
+) -> None:
+    argv = [sys.executable, "-P", "-c", INTERRUPTED, str(int(number))]
+    with PtySession(argv, environment(home), home) as session:
+        assert session.exit_status() != 0
+        session.wait_for(lambda: not session.is_alternate_screen)
+        assert "drawn" in session.raw.decode()
+        assert session.termios() == session.termios_before
+
+
 def test_why_the_app_cannot_be_loaded_is_said_on_the_usual_screen(
     home: Path, server: Variables
 ) -> None:

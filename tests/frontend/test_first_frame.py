@@ -8,7 +8,14 @@ from platformdirs.macos import MacOS
 
 from ollm_tui.config.paths import default_paths
 from ollm_tui.frontend import first_frame
-from ollm_tui.frontend.first_frame import FILE_NAME, Picture, conditions, saved_picture, to_bytes
+from ollm_tui.frontend.first_frame import (
+    FILE_NAME,
+    MOST_BYTES,
+    Picture,
+    conditions,
+    saved_picture,
+    to_bytes,
+)
 
 PICTURE = Picture("\x1b[1;1Hdrawn\nin lines", 22, 4, 74, "\x1b[37m", "\x1b[7m")
 SIZE = os.terminal_size((80, 24))
@@ -43,6 +50,12 @@ def test_nothing_is_shown_that_somebody_else_may_have_written(tmp_path: Path) ->
     path.chmod(0o600)
     path.rename(path.with_name("elsewhere"))
     path.symlink_to(path.with_name("elsewhere"))
+    assert saved_picture("known", state_of(tmp_path)) is None
+
+
+def test_a_picture_that_is_too_large_is_not_shown_in_part(tmp_path: Path) -> None:
+    path = keep(tmp_path)
+    path.write_bytes(to_bytes("known", PICTURE._replace(drawn="x" * MOST_BYTES)))
     assert saved_picture("known", state_of(tmp_path)) is None
 
 

@@ -2,6 +2,7 @@
 
 import string
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,18 @@ def test_only_what_is_new_is_bounded_by_its_bytes() -> None:
     assert bound.most(asked(question, answer, more)) == 1200 + 300 + FRAME_TOKENS + FRAME_TOKENS + 4
     # a message that was edited is new, and what went does not make room
     assert bound.most(asked(Message("user", "r" * 10))) == 1200 + FRAME_TOKENS + 10
+
+
+@pytest.mark.parametrize("again", ["retry", "edit", "another model"])
+def test_the_length_of_an_answer_says_nothing_of_one_in_its_place(again: str) -> None:
+    bound, question = PromptBound(), Message("user", "?")
+    bound.learn(asked(question), Usage(prompt_tokens=10, completion_tokens=5))
+    newest = Message("user", "!") if again == "edit" else question
+    bound.most(asked(newest, model="other" if again == "another model" else "m"))
+    stopped, more = Message("assistant", "a" * 5000), Message("user", "more")
+    most = bound.most(asked(newest, stopped, more))
+    assert most is not None
+    assert most >= 5000
 
 
 def test_another_model_system_prompt_or_tool_is_to_be_counted() -> None:

@@ -32,7 +32,8 @@ class KeptPicture:
     async def keep(self, screen: Screen[Any], prompt: TextArea) -> None:
         """Keep what a screen with an empty prompt shows, unless that is kept already."""
         data = to_bytes(self.known, picture_of(screen, prompt))
-        await anyio.to_thread.run_sync(self._write, data)
+        if len(data) <= MOST_BYTES:
+            await anyio.to_thread.run_sync(self._write, data)
 
     def _kept(self, path: Path) -> bytes | None:
         try:
