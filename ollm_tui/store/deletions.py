@@ -8,6 +8,7 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import anyio.to_thread
@@ -359,10 +360,16 @@ class Deletions:
         count = 0
         while removed := await self._database.write(partial(purge_slice, before_ms=before_ms)):
             count += removed
-        await anyio.to_thread.run_sync(remove_changes, self._database.path, chats)
+        await anyio.to_thread.run_sync(_remove_kept, self._database.path, chats)
         if count:
             await self._database.shrink_log()
         return count
+
+
+def _remove_kept(path: Path, chats: Collection[str]) -> None:
+    """Remove what was kept beside the file of chats that are gone; blocks."""
+    remove_changes(path, chats)
+    remove_states(path, chats)
 
 
 def purge_in_background(database: Database, now_ms: int) -> None:
@@ -373,9 +380,8 @@ def purge_in_background(database: Database, now_ms: int) -> None:
             return
         try:
             before_ms = now_ms - KEPT_MS
-            remove_changes(
-                database.path, database.write_now(partial(marked_chats, before_ms=before_ms))
-            )
+            chats = database.write_now(partial(marked_chats, before_ms=before_ms))
+            _remove_kept(database.path, chats)
             if database.write_now(partial(purge_slice, before_ms=before_ms)):
                 database.later(work)
         except AIError as error:

@@ -66,8 +66,13 @@ def remove_changes(path: Path, chats: Collection[str]) -> None:
 
 
 def remove_states(path: Path, chats: Collection[str]) -> None:
-    """Remove what engines keep of chats that are deleted; blocks."""
-    _remove_folders(states_folder(path), chats)
+    """Remove what engines keep of chats that are deleted, whole or in part; blocks."""
+    folder = states_folder(path)
+    _remove_folders(folder, chats)
+    with suppress(OSError):
+        for part in folder.glob("*.part"):
+            if part.name.partition(".")[0] in chats:
+                part.unlink(missing_ok=True)
 
 
 def _remove_folders(parent: Path, chats: Collection[str]) -> None:

@@ -5,11 +5,12 @@ the folder of the chat nothing is written. Engines write and read files beside t
 get other names before and after: what a crash leaves there is never read.
 """
 
+import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,7 +20,7 @@ from anyio import to_thread
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.regular_file import is_folder
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
@@ -58,34 +59,38 @@ class PromptStates:
 
     async def begin(
         self, engine: "Engine[EnginePlan]", server: SlotFiles, request: Request
-    ) -> None:
+    ) -> ReadChat | None:
         """Note which chat an engine is to read, and give a new one what was kept of it.
 
-        The folder of the chat is made now, while the chat is there: if it is gone when the engine
-        ends, the chat was deleted.
+        Return what `note_answer` takes, if something is to be kept of the chat. Its folder is made
+        now, while the chat is there: if it is gone when the engine ends, the chat was deleted.
         """
         is_new, engine.has_read = not engine.has_read, True
         folder = request.state_folder
         characters = sum(len(message.text) for message in request.conversation)
         engine.read_chat = None
         if self._root is None or folder is None or folder.parent != self._root:
-            return
+            return None
         if engine.plan.options.draft_model is not None:  # whose part is not in the file
-            return
-        engine.read_chat = ReadChat(folder)
-        if is_new:
-            await to_thread.run_sync(self.clean)
-            await self._restore(server, folder / _file_name(engine.plan))
+            return None
+        chat = engine.read_chat = ReadChat(folder)
         if characters >= FEWEST_TOKENS:
             with suppress(OSError):  # then nothing is kept
-                await to_thread.run_sync(private_folder, folder)
+                await to_thread.run_sync(_folder_in_use, folder)
+        if is_new:
+            await to_thread.run_sync(self.clean)
+            with anyio.CancelScope() as scope, ExitStack() as listening:
+                if request.signal is not None:
+                    listening.callback(request.signal.subscribe(scope.cancel))
+                await self._restore(server, folder / _file_name(engine.plan))
+        return chat
 
     async def keep(self, engine: "Engine[EnginePlan]", server: SlotFiles) -> None:
         """Write what an engine that is about to end has read of a chat, if that is worth it."""
         chat, root = engine.read_chat, self._root
         if root is None or chat is None or chat.tokens < FEWEST_TOKENS:
             return
-        part = root / f"{secrets.token_hex(8)}{PART_SUFFIX}"
+        part = _part_of(chat.folder)
         try:
             if not await to_thread.run_sync(self._has_room, chat.folder):
                 return
@@ -100,17 +105,17 @@ class PromptStates:
                 await to_thread.run_sync(_remove, part)
 
     async def _restore(self, server: SlotFiles, kept: Path) -> None:
-        assert self._root is not None
-        part = self._root / f"{secrets.token_hex(8)}{PART_SUFFIX}"
+        part, is_usable = _part_of(kept.parent), True
         try:
             await to_thread.run_sync(kept.rename, part)
             await server.restore_slot(part.name, RESTORE_S)
-            await to_thread.run_sync(part.rename, kept)  # unless the chat was deleted meanwhile
-        except (AIError, OSError):
-            pass  # there is none, or it cannot be used: then the chat is read
+        except OSError:
+            return  # there is none
+        except AIError as error:  # then the chat is read
+            is_usable = error.code == ErrorCode.TIMEOUT
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(_remove, part)
+                await to_thread.run_sync(_put_back if is_usable else _drop, part, kept)
 
     def _has_room(self, folder: Path) -> bool:
         """Return whether a chat is there, and room for its state; blocks."""
@@ -147,10 +152,9 @@ class PromptStates:
                 yield status.st_mtime, status.st_size, path
 
 
-def note_answer(engine: "Engine[EnginePlan]", usage: Usage | None) -> None:
-    """Note how much of its chat an engine holds after an answer."""
-    chat = engine.read_chat
-    if chat is not None and usage is not None:
+def note_answer(engine: "Engine[EnginePlan]", chat: ReadChat | None, usage: Usage | None) -> None:
+    """Note how much of a chat an engine holds after an answer, unless another one came since."""
+    if chat is not None and chat is engine.read_chat and usage is not None:
         # the last token of an answer is not read
         chat.tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0) - 1
 
@@ -159,12 +163,32 @@ def _file_name(plan: "EnginePlan") -> str:
     """Return a name that only the same model, loaded in the same way, has."""
     options = plan.options
     files = (plan.path, *options.lora, *([options.projector] if options.projector else []))
-    facts: list[object] = [plan.program, options.cache_type_k, options.cache_type_v]
+    facts: list[object] = [plan.program, plan.context, options.cache_type_k, options.cache_type_v]
     for path in files:
         status = path.stat()
         facts += [path, status.st_size, status.st_mtime_ns]
     facts.append(options.flash_attention)
     return sha256(repr(facts).encode()).hexdigest()[:32] + SUFFIX
+
+
+def _part_of(folder: Path) -> Path:
+    """Return a new name for a state of the chat, where the engine finds it."""
+    return folder.with_name(f"{folder.name}.{secrets.token_hex(8)}{PART_SUFFIX}")
+
+
+def _folder_in_use(folder: Path) -> None:
+    private_folder(folder)
+    os.utime(folder)  # an empty one that is old is removed
+
+
+def _put_back(part: Path, kept: Path) -> None:
+    with suppress(OSError):
+        part.rename(kept)
+    _remove(part)  # the chat was deleted meanwhile
+
+
+def _drop(part: Path, _kept: Path) -> None:
+    _remove(part)
 
 
 def _remove(path: Path) -> None:

@@ -133,11 +133,11 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
             known = await self._known(engine)
-            await self._states.begin(engine, adapter, request)
+            chat = await self._states.begin(engine, adapter, request)
             events = adapter.chat_stream(ready_for(known, request))
             entered = await stack.enter_async_context(events)
             notes = (*self._found_program(), *unused_settings(known))
-            stream = EngineStream(entered, engine, load_s, notes)
+            stream = EngineStream(entered, engine, load_s, chat, notes)
             try:
                 yield stream
             finally:

@@ -15,7 +15,7 @@ from ollm_tui.protocol.provider_events import (
     ProviderEvent,
 )
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import EnginePlan
+from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
 from ollm_tui.providers.embedded.prompt_states import note_answer
 from ollm_tui.providers.embedded.supervisor import Engine
 
@@ -35,12 +35,14 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         events: AsyncIterator[ProviderEvent],
         engine: Engine[EnginePlan],
         load_s: float,
+        read_chat: ReadChat | None = None,
         notes: Sequence[ProviderEvent] = (),
     ) -> None:
         self._events = events
         self._notes = [*notes]
         self._engine = engine
         self._load_s = load_s
+        self._read_chat = read_chat
         self._has_begun = False
         self.is_complete = False
         """Whether the engine has ended its answer by itself."""
@@ -56,7 +58,7 @@ class EngineStream(AsyncIterator[ProviderEvent]):
             case Finish():
                 self.is_complete = event.reason != "abort"
                 if self.is_complete:
-                    note_answer(self._engine, event.usage)
+                    note_answer(self._engine, self._read_chat, event.usage)
                 timings = _with_load(event.timings, self._load_s)
                 return replace(event, timings=timings) if self._load_s else event
             case ErrorEvent():

@@ -3,18 +3,26 @@
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
+import anyio
 import pytest
 
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.provider_events import Finish, PromptProgress
 from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.providers.embedded.prompt_states import OLDEST_PART_S, PromptStates
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.embedded import prompt_states
+from ollm_tui.providers.embedded.plan import EnginePlan
+from ollm_tui.providers.embedded.prompt_states import OLDEST_PART_S, PromptStates, note_answer
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.embedded.supervisor import Engine
+from ollm_tui.store.purging import remove_states
 from tests.providers.answers import answer, end_of, text_of
 from tests.support.engine import MODEL, SETTINGS, embedded, needs_engine
 
@@ -146,3 +154,104 @@ def test_the_oldest_are_removed_above_the_limit_and_what_a_crash_left(tmp_path: 
     names = [path.relative_to(tmp_path).as_posix() for path in kept(tmp_path)]
     assert names == ["2.part", "b/x.state", "c/x.state"]
     assert not (tmp_path / "empty").exists()
+
+
+class SlotServer:
+    """A server whose restoring does what a test says."""
+
+    def __init__(self, restore: Callable[[], Awaitable[None]]) -> None:
+        self._restore = restore
+
+    async def save_slot(self, file_name: str, within_s: float) -> int:
+        raise NotImplementedError
+
+    async def restore_slot(self, file_name: str, within_s: float) -> None:
+        await self._restore()
+
+
+async def refuse() -> None:
+    raise AIError(ErrorCode.BAD_REQUEST, "no", status=400)
+
+
+async def take_too_long() -> None:
+    raise AIError(ErrorCode.TIMEOUT, "slow")
+
+
+def engine_of(model: Path) -> "Engine[EnginePlan]":
+    plan = EnginePlan(name="m", path=model, context=4096)
+    return Engine(plan, cast(Any, None), anyio.CancelScope(), url="", key="")
+
+
+def chat_request(folder: Path | None, signal: AbortSignal | None = None) -> Request:
+    messages = [Message("user", LONG)]
+    return Request(model=MODEL, messages=messages, state_folder=folder, signal=signal)
+
+
+async def kept_state(states: PromptStates, folder: Path, model: Path) -> Path:
+    """Leave a state of the chat as an engine does."""
+    await states.begin(engine_of(model), SlotServer(refuse), chat_request(folder))
+    path = folder / prompt_states._file_name(engine_of(model).plan)
+    path.write_bytes(b"state")
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"model")
+    return path
+
+
+async def test_a_stop_while_a_state_is_read_ends_that_and_keeps_it(
+    tmp_path: Path, model: Path
+) -> None:
+    states, folder, signal = (
+        PromptStates(tmp_path / "s", 1 << 30),
+        tmp_path / "s" / "c",
+        AbortSignal(),
+    )
+    state = await kept_state(states, folder, model)
+
+    async def wait() -> None:
+        signal.abort()
+        await anyio.sleep_forever()
+
+    with anyio.fail_after(10):
+        await states.begin(engine_of(model), SlotServer(wait), chat_request(folder, signal))
+    assert kept(tmp_path / "s") == [state]
+    await states.begin(engine_of(model), SlotServer(take_too_long), chat_request(folder))
+    assert kept(tmp_path / "s") == [state]
+    await states.begin(engine_of(model), SlotServer(refuse), chat_request(folder))
+    assert kept(tmp_path / "s") == []
+
+
+async def test_an_answer_counts_for_its_own_chat_only(tmp_path: Path, model: Path) -> None:
+    states, engine = PromptStates(tmp_path / "s", 1 << 30), engine_of(model)
+    server = SlotServer(refuse)
+    private = await states.begin(engine, server, chat_request(None))
+    saved = await states.begin(engine, server, chat_request(tmp_path / "s" / "c"))
+    assert (private, saved) == (None, engine.read_chat)
+    note_answer(engine, private, Usage(prompt_tokens=5000, completion_tokens=2))
+    assert saved is not None
+    assert saved.tokens == 0
+    note_answer(engine, saved, Usage(prompt_tokens=5000, completion_tokens=2))
+    assert saved.tokens == 5001
+
+
+async def test_the_folder_of_a_chat_in_use_stays(tmp_path: Path, model: Path) -> None:
+    states, folder = PromptStates(tmp_path / "s", 1 << 30), tmp_path / "s" / "c"
+    await states.begin(engine_of(model), SlotServer(refuse), chat_request(folder))
+    os.utime(folder, (1.0, 1.0))
+    await states.begin(engine_of(model), SlotServer(refuse), chat_request(folder))
+    states.clean()
+    assert folder.is_dir()
+
+
+def test_what_a_crash_left_of_a_state_goes_with_its_chat(tmp_path: Path) -> None:
+    states = tmp_path / "states"
+    (states / "chat-1").mkdir(parents=True)
+    for name in ("chat-1.0f.part", "chat-2.0f.part"):
+        (states / name).write_bytes(b"read")
+    remove_states(tmp_path / "chats.db", ["chat-1"])
+    assert [path.name for path in kept(states)] == ["chat-2.0f.part"]
+    assert not (states / "chat-1").exists()
