@@ -116,7 +116,7 @@ def test_a_chat_that_is_opened_with_a_schema_knows_its_file(
 ) -> None:
     opened: list[Flags] = []
 
-    def run_tui(flags: Flags, _keep: object) -> int:
+    def run_tui(flags: Flags, _keep: object, _first_frame: object) -> int:
         opened.append(flags)
         return 0
 
