@@ -21,6 +21,10 @@ FRAME_S = 1 / 30
 """Most time that a painting of streamed text waits for those before it."""
 SHARE = 0.05
 """The share of the time that paintings may take, but for the first `BURST_S`."""
+FAST_SHARE = 0.03
+"""The same while text comes so fast that nobody reads its words one by one."""
+FAST_S = 0.016
+"""The time between two pieces of such text, of which each has all that came since the last."""
 BURST_S = 0.01
 """How long paintings may take at once after a rest: the first words are not to wait."""
 SLICE_S = 0.008
@@ -44,20 +48,28 @@ class FrameBudget:
     _saved_s: float = BURST_S
     """How long paintings may take at once; negative after a costly one."""
     _saved_at: float = 0.0
+    _share: float = SHARE
+    _changed_at: float = 0.0
+
+    def note_change(self, now: float) -> None:
+        """Note that there is more to paint."""
+        self._save(now)
+        self._share = FAST_SHARE if now - self._changed_at < FAST_S else SHARE
+        self._changed_at = now
 
     def wait_s(self, now: float) -> float:
         """Return how long to wait, so that all paintings together take no more than their share."""
         self._save(now)
-        return min(max(-self._saved_s / SHARE, 0.0), FRAME_S)
+        return min(max(-self._saved_s / self._share, 0.0), FRAME_S)
 
     def spend(self, began: float, ended: float) -> None:
         """Note a painting; the longest delays the next one by no more than `FRAME_S`."""
         self._save(began)
-        self._saved_s = max(self._saved_s - (ended - began), -SHARE * FRAME_S)
+        self._saved_s = max(self._saved_s - (ended - began), -self._share * FRAME_S)
         self._saved_at = ended
 
     def _save(self, now: float) -> None:
-        self._saved_s = min(self._saved_s + SHARE * (now - self._saved_at), BURST_S)
+        self._saved_s = min(self._saved_s + self._share * (now - self._saved_at), BURST_S)
         self._saved_at = now
 
 
@@ -99,6 +111,7 @@ class Painting:
         Its last change is painted with the next turn of the event loop.
         """
         index = self._block_list.index(block.id)
+        self._budget.note_change(monotonic())
         block.is_painted = False
         if block.painter is not None or not block.finished:
             self._queue.put(index)
