@@ -127,7 +127,7 @@ MOST_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
-GATHER_S = 0.008
+GATHER_S = 0.012
 """Time between two reads from a slow server, in which what it sends gathers: less than a frame."""
 BUSY_BYTES = 16 * 1024
 """A server that sends so much between two reads is fast, and is read without a pause."""
