@@ -156,9 +156,12 @@ def _collected(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
         number: signal.signal(number, lambda received, _: pressed.append(signal.Signals(received)))
         for number in numbers
     }
+    # who watches it would take the key for its own, whatever the handler
+    wakeup = signal.set_wakeup_fd(-1)
     try:
         yield pressed
     finally:
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         for number, handler in before.items():
             signal.signal(number, handler)
 
