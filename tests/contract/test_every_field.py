@@ -306,6 +306,7 @@ class StubEngine:
     replaced = None
     has_read = False
     read_chat = None
+    leases = 1
 
     def __init__(self, plan: Any, url: str) -> None:
         self.plan, self.url, self.key = plan, url, "k"

@@ -97,6 +97,31 @@ async def test_what_an_engine_keeps_of_a_chat_goes_when_it_is_deleted(tmp_path: 
         assert [folder.name for folder in store.states_dir.iterdir()] == [kept]
 
 
+async def test_what_an_engine_kept_after_the_deletion_goes_when_the_chat_is_purged(
+    tmp_path: Path,
+) -> None:
+    now, path = [NOW], tmp_path / "chats.db"
+    async with open_store(path, clock_ms=lambda: now[0]) as store:
+        old, young, kept = [await save_chat(store, name) for name in ("old", "young", "kept")]
+        await store.delete(old)
+        now[0] += KEPT_MS
+        await store.delete(young)
+        now[0] += 1
+        for one in (old, young, kept):
+            (store.states_dir / one).mkdir(parents=True)
+            (store.states_dir / f"{one}.0f.part").write_bytes(b"what was read")
+
+    def chats() -> set[str]:
+        return {one.name.partition(".")[0] for one in (tmp_path / "states").iterdir()}
+
+    assert chats() == {old, young, kept}
+    async with open_store(path, clock_ms=lambda: now[0]) as store:
+        await store.deletions.listed()  # after the work in the background
+        assert chats() == {young, kept}
+        await store.deletions.purge(0)
+        assert chats() == {kept}
+
+
 def test_what_several_commands_did_is_one_change(tmp_path: Path) -> None:
     folder = tmp_path / "changes"
     for where in (folder, None):

@@ -73,7 +73,9 @@ class PromptStates:
             return None
         if engine.plan.options.draft_model is not None:  # whose part is not in the file
             return None
-        chat = engine.read_chat = ReadChat(folder)
+        chat = ReadChat(folder)
+        if engine.leases <= 1:  # else it is unknown whose prompt it reads last
+            engine.read_chat = chat
         if characters >= FEWEST_TOKENS:
             with suppress(OSError):  # then nothing is kept
                 await to_thread.run_sync(_folder_in_use, folder)

@@ -177,8 +177,8 @@ async def take_too_long() -> None:
     raise AIError(ErrorCode.TIMEOUT, "slow")
 
 
-def engine_of(model: Path) -> "Engine[EnginePlan]":
-    plan = EnginePlan(name="m", path=model, context=4096)
+def engine_of(model: Path, context: int = 4096) -> "Engine[EnginePlan]":
+    plan = EnginePlan(name="m", path=model, context=context)
     return Engine(plan, cast(Any, None), anyio.CancelScope(), url="", key="")
 
 
@@ -225,6 +225,33 @@ async def test_a_stop_while_a_state_is_read_ends_that_and_keeps_it(
     assert kept(tmp_path / "s") == []
 
 
+async def test_a_state_of_another_window_is_neither_read_nor_removed(
+    tmp_path: Path, model: Path
+) -> None:
+    states, folder = PromptStates(tmp_path / "s", 1 << 30), tmp_path / "s" / "c"
+    state = await kept_state(states, folder, model)
+    await states.begin(engine_of(model, 2048), SlotServer(refuse), chat_request(folder))
+    assert kept(tmp_path / "s") == [state]
+
+
+async def test_a_chat_that_is_deleted_while_its_state_is_read_leaves_nothing(
+    tmp_path: Path, model: Path
+) -> None:
+    root = tmp_path / "states"
+    states, folder = PromptStates(root, 1 << 30), root / "c"
+
+    async def delete_folder() -> None:
+        shutil.rmtree(folder)  # what the engine reads lies beside it
+
+    async def delete_all() -> None:
+        remove_states(tmp_path / "chats.db", ["c"])
+
+    for delete in (delete_folder, delete_all):
+        await kept_state(states, folder, model)
+        await states.begin(engine_of(model), SlotServer(delete), chat_request(folder))
+        assert list(root.iterdir()) == []
+
+
 async def test_an_answer_counts_for_its_own_chat_only(tmp_path: Path, model: Path) -> None:
     states, engine = PromptStates(tmp_path / "s", 1 << 30), engine_of(model)
     server = SlotServer(refuse)
@@ -236,6 +263,22 @@ async def test_an_answer_counts_for_its_own_chat_only(tmp_path: Path, model: Pat
     assert saved.tokens == 0
     note_answer(engine, saved, Usage(prompt_tokens=5000, completion_tokens=2))
     assert saved.tokens == 5001
+
+
+async def test_nothing_is_noted_while_other_requests_share_the_engine(
+    tmp_path: Path, model: Path
+) -> None:
+    states, engine, folder = PromptStates(tmp_path / "s", 1 << 30), engine_of(model), tmp_path / "s"
+    server = SlotServer(refuse)
+    engine.leases = 1
+    first = await states.begin(engine, server, chat_request(folder / "c"))
+    engine.leases = 2
+    second = await states.begin(engine, server, chat_request(folder / "d"))
+    for chat in (first, second):
+        assert chat is not None
+        note_answer(engine, chat, Usage(prompt_tokens=5000, completion_tokens=2))
+        assert chat.tokens == 0
+    assert engine.read_chat is None
 
 
 async def test_the_folder_of_a_chat_in_use_stays(tmp_path: Path, model: Path) -> None:
