@@ -80,6 +80,9 @@ def conditions(arguments: Sequence[str], environment: Mapping[str, str]) -> str 
     """
     if any(name.startswith("OLLM_") or name == "TEXTUAL_DRIVER" for name in environment):
         return None
+    output = sys.__stderr__  # which the app draws to
+    if output is None or output.encoding.lower() not in ("utf-8", "utf8"):
+        return None
     try:
         columns, rows = os.get_terminal_size(2)
         file = f"{_folder(environment, 'CONFIG')}/config.toml"
@@ -117,12 +120,12 @@ def to_bytes(known: str, picture: Picture) -> bytes:
     """Return the file that shows a picture where the conditions are the same."""
     place = f"{picture.row} {picture.column} {picture.width}"
     lines = known, place, picture.text, picture.cursor, picture.drawn
-    return "\n".join(lines).encode()
+    return "\n".join(lines).encode("utf-8", "surrogatepass")  # an option may be of any bytes
 
 
 def _from_bytes(data: bytes, known: str) -> Picture | None:
     try:
-        saved, place, text, cursor, drawn = data.decode().split("\n", 4)
+        saved, place, text, cursor, drawn = data.decode("utf-8", "surrogatepass").split("\n", 4)
         row, column, width = map(int, place.split())
     except ValueError:
         return None
@@ -302,7 +305,7 @@ def _waiting_bytes() -> int:
 
 
 def _write(text: str) -> None:
-    data = text.encode()
+    data = text.encode("utf-8", "replace")
     try:
         while data:
             data = data[os.write(2, data) :]

@@ -1,5 +1,6 @@
 """The picture of the first frame: where it is kept, when it is shown, and what is not trusted."""
 
+import io
 import os
 from pathlib import Path
 
@@ -42,6 +43,21 @@ def test_what_was_kept_is_shown_under_the_same_conditions_only(tmp_path: Path) -
     keep(tmp_path)
     assert saved_picture("known", state_of(tmp_path)) == PICTURE
     assert saved_picture("other", state_of(tmp_path)) is None
+
+
+def test_an_option_of_any_bytes_is_kept_as_it_is(tmp_path: Path) -> None:
+    known = conditions(["--model", "x\udcff"], state_of(tmp_path))
+    assert known is not None
+    keep(tmp_path, known)
+    assert saved_picture(known, state_of(tmp_path)) == PICTURE
+
+
+def test_a_terminal_without_unicode_gets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr("sys.__stderr__", output)
+    assert conditions([], state_of(tmp_path)) is None
 
 
 def test_nothing_is_shown_that_somebody_else_may_have_written(tmp_path: Path) -> None:
