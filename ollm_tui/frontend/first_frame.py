@@ -215,7 +215,8 @@ class FirstFrame:
             shows = self._stop()
             if shows is not None:
                 _write(_CLOSE)
-                termios.tcsetattr(0, termios.TCSANOW, shows.before)
+                with suppress(termios.error):  # the terminal is gone
+                    termios.tcsetattr(0, termios.TCSANOW, shows.before)
 
     def _stop(self) -> "_Shown | None":
         shows, self._shows = self._shows, None

@@ -172,6 +172,14 @@ def test_a_signal_while_it_closes_does_not_keep_it_from_that(
         assert session.termios() == session.termios_before
 
 
+def test_a_start_whose_terminal_goes_ends(home: Path, server: Variables) -> None:
+    keep_picture(home, server, (80, 24))
+    with held(home, server) as start:
+        start.session.wait_for(PLACEHOLDER)
+        start.session.hang_up()
+        assert start.session.exit_status() == -signal.SIGHUP
+
+
 def test_why_the_app_cannot_be_loaded_is_said_on_the_usual_screen(
     home: Path, server: Variables
 ) -> None:
