@@ -3,6 +3,7 @@
 A connection that got more than its reply is closed: the rest would be read as the next reply.
 """
 
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -25,6 +26,8 @@ from ollm_tui.providers.spec import ProviderSpec
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
 OWN_QUERY = "own_query"
 """Request extension with a query that is sent but never logged."""
+HANG_UP = "hang_up"
+"""Response extension with a function that tells the server at once that no more is wanted."""
 
 
 def own_headers() -> dict[str, str]:
@@ -203,6 +206,16 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if self._pause is not None:
             self._pause.cancel()
 
+    def hang_up(self) -> None:
+        """Send the end of the connection at once.
+
+        Closing takes another turn of the event loop, in which a frame may be drawn.
+        """
+        connection: socket.socket | None = self._inner.get_extra_info("socket")
+        if connection is not None:
+            with suppress(OSError):  # the server was faster
+                connection.shutdown(socket.SHUT_WR)
+
     async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
         if not self.gathers:
             return await self._inner.read(MOST_BYTES, timeout)
@@ -314,7 +327,8 @@ class CleanConnections(httpx.AsyncHTTPTransport):
         """
         response = await super().handle_async_request(request)
         connection = response.extensions.get("network_stream")
-        response.stream = _ReplyBody(response.stream, connection)
+        body = response.stream = _ReplyBody(response.stream, connection)
+        response.extensions[HANG_UP] = body.hang_up
         if (
             isinstance(connection, WatchedStream)
             and connection.is_doubtful
@@ -340,11 +354,18 @@ class _ReplyBody(httpx.AsyncByteStream):
         self._connection = (
             connection if isinstance(connection, httpcore.AsyncNetworkStream) else None
         )
+        self._is_closing = False
+
+    def hang_up(self) -> None:
+        """Tell the server that no more is wanted; a no-op once another request may be sent."""
+        if isinstance(self._connection, WatchedStream) and not self._is_closing:
+            self._connection.hang_up()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return aiter(self._inner)
 
     async def aclose(self) -> None:
+        self._is_closing = True
         with anyio.CancelScope(shield=True):
             try:
                 if self._connection is not None and not await self._is_clean():

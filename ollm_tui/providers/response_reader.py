@@ -13,7 +13,7 @@ import httpx
 from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.providers.client import WatchedStream
+from ollm_tui.providers.client import HANG_UP, WatchedStream
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
 
@@ -115,6 +115,7 @@ class ResponseReader:
         self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
         self._connection: object = None
+        self._hang_up: Callable[[], None] | None = None
         self.finished = anyio.Event()
 
     async def read_head(self) -> Head:
@@ -186,6 +187,8 @@ class ResponseReader:
 
     def close(self) -> None:
         """End the request at once and wake up the task that waits in `read`."""
+        if self._hang_up is not None:
+            self._hang_up()
         self._scope.cancel()
         self._send.close()
 
@@ -202,6 +205,7 @@ class ResponseReader:
                 response = await self._client.send(self._request, stream=True)
                 answered = True
                 self._connection = response.extensions.get("network_stream")
+                self._hang_up = response.extensions.get(HANG_UP)
                 if not self._decodes:
                     self.gather()
                 try:
