@@ -1,7 +1,34 @@
 """A screen that opens without working out its styles twice, and closes without late workers."""
 
+from collections.abc import Iterable
+
 from textual import events, on
+from textual._compositor import Compositor
+from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
+from textual.strip import Strip
+
+
+class RowCompositor(Compositor):
+    """Renders those rows of each widget that it draws.
+
+    The stock compositor renders every widget of the screen in full to draw a single one of them,
+    which is most of what a typed letter and a step of the status line cost.
+    """
+
+    def _get_renders(
+        self, crop: Region | None = None
+    ) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if not crop:
+            yield from super()._get_renders(crop)
+            return
+        for widget, (region, clip) in self.visible_widgets.items():
+            # whole rows: where they are cut depends on the widgets beside each other
+            rows = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
+            x, y, width, height = region.intersection(rows)
+            if width and height:
+                part = Region(x - region.x, y - region.y, width, height)
+                yield region, rows, widget.render_lines(part)
 
 
 class StyledOnce(Screen[ScreenResultType]):
@@ -12,6 +39,12 @@ class StyledOnce(Screen[ScreenResultType]):
     """
 
     _has_been_shown = False
+
+    def __init__(
+        self, name: str | None = None, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(name, id, classes)
+        self._compositor = RowCompositor()
 
     @on(events.ScreenResume)
     def _keep_first_styles(self, event: events.ScreenResume) -> None:

@@ -1,9 +1,11 @@
-"""Screens close although their workers get an answer meanwhile."""
+"""Screens close although their workers get an answer meanwhile, and draw no more than changed."""
 
 import asyncio
 
 from textual.app import App, ComposeResult
-from textual.widgets import Static
+from textual.containers import Horizontal
+from textual.strip import Strip
+from textual.widgets import Label, Static
 
 from ollm_tui.tui.widgets import StyledOnce
 
@@ -51,3 +53,50 @@ async def test_a_worker_that_is_answered_while_its_screen_closes_looks_for_no_wi
         await pilot.pause()
     assert screen.answer.is_set()
     assert not screen.has_shown
+
+
+class Ruled(Static):
+    """Notes which of its rows are rendered."""
+
+    def __init__(self) -> None:
+        super().__init__("\n".join("abc"))
+        self.rendered: list[int] = []
+
+    def render_line(self, y: int) -> Strip:
+        self.rendered.append(y)
+        return super().render_line(y)
+
+
+class Beside(StyledOnce[None]):
+    """One widget with three rows, and one beside the second of them."""
+
+    CSS = """
+    Ruled { width: 2; }
+    Label { width: 3; margin-top: 1; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Ruled()
+            yield Label("old")
+
+
+async def test_a_widget_is_drawn_with_its_rows_only_and_the_screen_is_as_ever() -> None:
+    app: App[None] = App()
+    async with app.run_test(size=(8, 4)) as pilot:
+        screen = Beside()
+        await app.push_screen(screen)
+        await pilot.pause()
+        ruled, compositor = screen.query_one(Ruled), screen._compositor
+        screen.query_one(Label).update("new")
+        await pilot.pause()
+        compositor._dirty_regions = {screen.query_one(Label).region}
+        ruled._styles_cache.clear()
+        ruled.rendered.clear()
+        drawn = compositor.render_partial_update()
+        assert drawn is not None
+        assert ruled.rendered == [1]
+        row = "".join(strip.text for strip in drawn.chops[1].values() if strip is not None)
+        assert row == "b new   "
+        whole = [strip.text for strip in compositor.render_strips()]
+        assert whole == ["a       ", "b new   ", "c       ", "        "]
