@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
+import anyio.lowlevel
 
 from ollm_tui.chat.compacting import Compactor, apply_compaction, compactor_for
 from ollm_tui.chat.compaction import Compaction
@@ -30,6 +30,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.channel import Channel
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.tokens.count import TokenCounter
 
@@ -223,16 +224,15 @@ class ChatClient:
         self._begin(question, rewind=rewind)
         run = self._run(options, signal or AbortSignal(), job)
         try:
-            send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
-                BUFFERED_EVENTS
-            )
+            events = Channel[chat_events.ChatEvent](BUFFERED_EVENTS)
             with single_error():
-                async with anyio.create_task_group() as group, receive:
-                    group.start_soon(self._answer, run, question, send)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._answer, run, question, events)
                     try:
-                        yield receive
-                    finally:  # before `receive` closes, or a waiting event fails beside the reader
+                        yield events
+                    finally:  # first of all, or a waiting event fails beside the reader
                         group.cancel_scope.cancel()
+                        events.leave()
         finally:
             self._busy = False
 
@@ -262,9 +262,9 @@ class ChatClient:
         self,
         run: PromptRun | DrawingRun,
         question: Message | None,
-        send: MemoryObjectSendStream[chat_events.ChatEvent],
+        events: Channel[chat_events.ChatEvent],
     ) -> None:
-        async with send:
+        try:
             run.has_template = question is not None and question.template_format is not None
             try:
                 if question is not None and not run.has_template:
@@ -273,24 +273,27 @@ class ChatClient:
                         await self.saving.whole(question)
                 # Any failure, also in an adapter, has to become one event here.
                 with foreign_code("A prompt failed unexpectedly", _unexpected):
-                    end = await self._saved(run, partial(self._give, send))
+                    end = await self._saved(run, partial(self._give, events))
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)
             finally:
                 if run.has_template:  # the next prompt would be refused for it
                     self.conversation.messages.pop()
-            await self._give(send, end)
+            await self._give(events, end)
+        finally:
+            events.end()
 
     async def _give(
-        self, send: MemoryObjectSendStream[chat_events.ChatEvent], event: chat_events.ChatEvent
+        self, events: Channel[chat_events.ChatEvent], event: chat_events.ChatEvent
     ) -> None:
         """Send an event, with keys of the settings redacted from errors."""
         if isinstance(event, chat_events.ErrorEvent | chat_events.Retrying):
             without_secrets(event.error, self._parts.redact)
         try:
-            send.send_nowait(event)  # who reads it is woken, without a further turn of the loop
-        except (anyio.WouldBlock, anyio.BrokenResourceError):  # who left has cancelled this task
-            await send.send(event)
+            await events.send(event)
+        except anyio.BrokenResourceError:
+            await anyio.lowlevel.checkpoint()  # who left has cancelled this task
+            raise
 
     async def _saved(self, run: PromptRun | DrawingRun, emit: Emit) -> Ending:
         """Answer and save the growing answer alongside; a failure of either ends both."""

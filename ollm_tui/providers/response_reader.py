@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import TypeVar
 
 import anyio
+import anyio.lowlevel
 import httpx
-from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.channel import Channel
 from ollm_tui.providers.client import HANG_UP, WatchedStream
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
@@ -112,7 +113,7 @@ class ResponseReader:
         self._endpoint = endpoint
         self._decodes = decodes
         self._scope = anyio.CancelScope()
-        self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
+        self._pieces = Channel[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
         self._connection: object = None
         self._hang_up: Callable[[], None] | None = None
@@ -125,7 +126,7 @@ class ResponseReader:
             AIError: when no response arrived.
         """
         try:
-            item = await self._receive.receive()
+            item = await self._pieces.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             raise self._failure or self._endpoint.fault(CUT) from None
         return item if isinstance(item, Head) else Head(0)
@@ -137,15 +138,17 @@ class ResponseReader:
             AIError: when the connection was lost; what arrived before has been returned.
         """
         try:
-            pieces = [await self._receive.receive()]
+            pieces = [await self._pieces.receive()]
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             if self._failure is not None:
                 raise self._failure from None
             return b""
-        size = 0
-        with suppress(anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
-            while (size := size + len(_body(pieces[-1]))) < AT_ONCE_BYTES:
-                pieces.append(self._receive.receive_nowait())
+        size = len(_body(pieces[0]))
+        while size < AT_ONCE_BYTES and (piece := self._pieces.waiting()) is not None:
+            pieces.append(piece)
+            size += len(_body(piece))
+        if size >= AT_ONCE_BYTES:
+            await anyio.lowlevel.checkpoint()  # keys get their turn before as much comes again
         return b"".join(map(_body, pieces))
 
     def gather(self) -> None:
@@ -190,18 +193,18 @@ class ResponseReader:
         if self._hang_up is not None:
             self._hang_up()
         self._scope.cancel()
-        self._send.close()
+        self._pieces.end()
 
     def dispose(self) -> None:
         """Close, and discard what has not been read."""
         self.close()
-        self._receive.close()
+        self._pieces.leave()
 
     async def run(self) -> None:
         """Send, read and close; what httpx raises becomes the `AIError` that `read` raises."""
         answered = False
         try:
-            with self._scope, self._send as send:
+            with self._scope:
                 response = await self._client.send(self._request, stream=True)
                 answered = True
                 self._connection = response.extensions.get("network_stream")
@@ -209,7 +212,7 @@ class ResponseReader:
                 if not self._decodes:
                     self.gather()
                 try:
-                    await self._forward(response, send)
+                    await self._forward(response)
                 finally:
                     with anyio.move_on_after(CLOSE_S, shield=True):
                         await response.aclose()
@@ -220,33 +223,24 @@ class ResponseReader:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # nobody reads any more
         finally:
-            self._send.close()
+            self._pieces.end()
             self.finished.set()
 
-    async def _forward(
-        self, response: httpx.Response, send: MemoryObjectSendStream[Head | bytes]
-    ) -> None:
+    async def _forward(self, response: httpx.Response) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        await send.send(Head(response.status_code, response.reason_phrase, headers))
+        await self._pieces.send(Head(response.status_code, response.reason_phrase, headers))
         decoder = inflater(headers.get("content-encoding")) if self._decodes else None
         async for piece in response.aiter_raw():
             if self._decodes:
-                await _deliver(piece, decoder, send)
+                await self._deliver(piece, decoder)
             elif piece:
-                await send.send(piece)
+                await self._pieces.send(piece)
+
+    async def _deliver(self, piece: bytes, decoder: Inflater | None) -> None:
+        for part in decoder.feed(piece) if decoder else (piece,):
+            for start in range(0, len(part), PIECE_BYTES):  # an empty chunk would mean the end
+                await self._pieces.send(part[start : start + PIECE_BYTES])
 
 
 def _body(item: Head | bytes) -> bytes:
     return item if isinstance(item, bytes) else b""
-
-
-async def _deliver(
-    piece: bytes, decoder: Inflater | None, send: MemoryObjectSendStream[Head | bytes]
-) -> None:
-    for part in decoder.feed(piece) if decoder else (piece,):
-        for start in range(0, len(part), PIECE_BYTES):  # an empty chunk would mean the end
-            slice_ = part[start : start + PIECE_BYTES]
-            try:
-                send.send_nowait(slice_)
-            except anyio.WouldBlock:
-                await send.send(slice_)
