@@ -3,11 +3,8 @@
 A connection that got more than its reply is closed: the rest would be read as the next reply.
 """
 
-import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from urllib.parse import SplitResult, quote
 
 import anyio
@@ -22,6 +19,7 @@ from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.watched_stream import WatchedStream
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
 OWN_QUERY = "own_query"
@@ -123,162 +121,6 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
             hint="ca_file must name a PEM file.",
             provider=spec.name,
         ) from error
-
-
-PIECE_BYTES = 64 * 1024
-MOST_BYTES = 1024 * 1024
-"""More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
-LAST_LOOK_S = 0.001
-"""How long a TLS stream is read for bytes past the reply, because only reading finds them."""
-GATHER_S = 0.012
-"""Time between two reads from a slow server, in which what it sends gathers: less than a frame."""
-BUSY_BYTES = 16 * 1024
-"""A server that sends so much between two reads is fast, and is read without a pause."""
-STALE_S = 1.0
-"""How soon after a request an end is taken as one that was on its way when it was sent."""
-
-
-class WatchedStream(httpcore.AsyncNetworkStream):
-    """A network stream that knows what arrived before it was due and what was not requested.
-
-    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, at
-    most one read in `GATHER_S` takes what a slow server sends, until the next request: each read
-    costs far more than what it reads.
-    """
-
-    def __init__(
-        self,
-        inner: httpcore.AsyncNetworkStream,
-        close_idle: Callable[[], Awaitable[None]],
-        *,
-        is_secure: bool = False,
-    ) -> None:
-        self._inner = inner
-        self._close_idle = close_idle
-        self._is_secure = is_secure
-        self._unread = b""
-        self._is_sending = False
-        self._requests = 0
-        self._sent_at = 0.0
-        self._has_reply = False
-        self._is_early = False
-        self.gathers = False
-        self._may_read_at = 0.0
-        self._pause: anyio.CancelScope | None = None
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the reply began before its request was sent, and may belong to an earlier one."""
-        return self._is_early and self._requests > 1
-
-    async def is_drained(self) -> bool:
-        """Whether the last exchange was in order and left nothing to read."""
-        if self._is_early or self._unread:
-            return False
-        if not self._is_secure:
-            return True
-        # Records may wait in buffers of the TLS layer, where only reading finds them.
-        with anyio.move_on_after(LAST_LOOK_S) as look, suppress(httpcore.NetworkError):
-            await self._inner.read(1)
-        return look.cancelled_caught
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as httpcore has it
-        """Return received bytes; what exceeds `max_bytes` is kept for the next call.
-
-        Raises:
-            ConnectionNotAvailable: The server seems to have closed the idle connection before.
-        """
-        self._is_sending = False
-        try:
-            data = self._unread or await self._gathered(timeout)
-        except httpcore.ReadError:
-            await self._refuse_if_stale()
-            raise
-        if not data:
-            await self._refuse_if_stale()
-        self._has_reply = True
-        self._unread = data[max_bytes:]
-        return data[:max_bytes]
-
-    def hurry(self) -> None:
-        """Read at once from now on: nothing but the end of the reply is to come."""
-        self.gathers = False
-        if self._pause is not None:
-            self._pause.cancel()
-
-    def hang_up(self) -> None:
-        """Send the end of the connection at once.
-
-        Closing takes another turn of the event loop, in which a frame may be drawn.
-        """
-        connection: socket.socket | None = self._inner.get_extra_info("socket")
-        if connection is not None:
-            with suppress(OSError):  # the server was faster
-                connection.shutdown(socket.SHUT_WR)
-
-    async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
-        if not self.gathers:
-            return await self._inner.read(MOST_BYTES, timeout)
-        if (pause := self._may_read_at - time.monotonic()) > 0:
-            with anyio.CancelScope() as self._pause:
-                await anyio.sleep(pause)
-        data = await self._inner.read(MOST_BYTES, timeout)
-        self._may_read_at = time.monotonic() + (GATHER_S if len(data) < BUSY_BYTES else 0.0)
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
-        """Send bytes, checking before each piece whether the reply has begun already.
-
-        Raises:
-            ConnectionNotAvailable: There are unread bytes before a further request is sent.
-        """
-        for start in range(0, len(buffer), PIECE_BYTES):
-            self._look()
-            self._sent_at = time.monotonic()
-            await self._inner.write(buffer[start : start + PIECE_BYTES], timeout)
-
-    async def _refuse_if_stale(self) -> None:
-        """Have httpcore send the request again if it probably never reached the server.
-
-        llama.cpp, for one, closes after each streamed reply without announcing it. But a server may
-        close because of the request, so it is sent again only once: with no idle connection left
-        httpcore opens a new one, on which nothing is sent again.
-        """
-        is_soon = time.monotonic() - self._sent_at < STALE_S
-        if self._requests > 1 and not self._has_reply and is_soon:
-            await self._close_idle()
-            raise httpcore.ConnectionNotAvailable
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._inner.aclose()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - as above
-    ) -> httpcore.AsyncNetworkStream:
-        """Return the stream on top of a TLS session on this one."""
-        secure = await self._inner.start_tls(ssl_context, server_hostname, timeout)
-        return WatchedStream(secure, self._close_idle, is_secure=True)
-
-    def get_extra_info(self, info: str) -> object:
-        """Return facts about the connection."""
-        return self._inner.get_extra_info(info)
-
-    def _look(self) -> None:
-        is_first = not self._is_sending
-        if is_first:
-            self._is_sending = True
-            self._has_reply = self.gathers = False
-            self._requests += 1
-        if self._is_secure and self._requests == 1:
-            return  # session tickets come unasked
-        if self._inner.get_extra_info("is_readable"):
-            if is_first and self._requests > 1:
-                raise httpcore.ConnectionNotAvailable
-            self._is_early = True
 
 
 class WatchedBackend(httpcore.AnyIOBackend):

@@ -14,9 +14,10 @@ import httpx
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.channel import Channel
-from ollm_tui.providers.client import HANG_UP, WatchedStream
+from ollm_tui.providers.client import HANG_UP
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
+from ollm_tui.providers.watched_stream import WatchedStream
 
 PIECES_AHEAD = 64
 PIECE_BYTES = 16 * 1024

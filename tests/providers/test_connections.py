@@ -18,12 +18,12 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import client, create_provider
-from ollm_tui.providers.client import PIECE_BYTES
+from ollm_tui.providers import create_provider, watched_stream
 from ollm_tui.providers.fetcher import HttpFetcher
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.watched_stream import PIECE_BYTES
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
@@ -344,7 +344,7 @@ async def test_a_clean_connection_is_used_again(
 @pytest.fixture
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """An end is soon enough however long the machine takes to see it."""
-    monkeypatch.setattr(client, "STALE_S", 60.0)
+    monkeypatch.setattr(watched_stream, "STALE_S", 60.0)
 
 
 @pytest.mark.usefixtures("slow_machine")
@@ -397,7 +397,7 @@ async def test_a_request_is_sent_again_once_however_many_connections_wait() -> N
 async def test_a_server_that_dies_of_a_prompt_does_not_get_it_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client, "STALE_S", 0.0)
+    monkeypatch.setattr(watched_stream, "STALE_S", 0.0)
     server = Pushy(lambda n: b"" if n == 2 else _sized(_body("ollama", f"answer {n}")))
     async with serving(server), connected("ollama", server.url) as provider:
         assert await text_of(provider) == "answer 1"

@@ -1,12 +1,18 @@
 """What a slow server sends gathers between two reads, but for the end of its reply."""
 
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import anyio
+import anyio.abc
 import anyio.lowlevel
 import httpcore
 import pytest
+from httpcore._backends.anyio import AnyIOStream
 
-from ollm_tui.providers import client
-from ollm_tui.providers.client import WatchedStream
+from ollm_tui.providers import watched_stream
+from ollm_tui.providers.watched_stream import WatchedStream
 
 
 class Pieces(httpcore.AsyncNetworkStream):
@@ -33,7 +39,7 @@ async def nothing() -> None: ...
 async def test_the_end_of_a_reply_does_not_wait(
     hurries: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "GATHER_S", 3600.0)
+    monkeypatch.setattr(watched_stream, "GATHER_S", 3600.0)
     pieces = Pieces()
     stream = WatchedStream(pieces, nothing)
     stream.gathers = True
@@ -52,3 +58,48 @@ async def test_the_end_of_a_reply_does_not_wait(
     if hurries:
         assert await stream.read(100) == b"."
         assert pieces.reads == 3, "nor does what is read after it"
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[WatchedStream, socket.socket]]:
+    """A stream that gathers, and the socket of its server."""
+    near, far = socket.socketpair()
+    inner = AnyIOStream(await anyio.abc.SocketStream.from_socket(near))
+    stream = WatchedStream(inner, nothing)
+    stream.gathers = True
+    with far:
+        yield stream, far
+    await stream.aclose()
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+async def test_what_gathers_comes_whole_and_in_order_with_its_end(
+    is_watched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched_stream, "GATHER_S", 0.0)
+    if is_watched:
+        monkeypatch.setattr(watched_stream, "_received", lambda _stream: b"")
+    sent = b"".join(b"%d," % number for number in range(20_000))
+    async with connected() as (stream, far):
+        got = b""
+        for start in range(0, len(sent), 30_000):
+            far.sendall(sent[start : start + 30_000])
+            if start != 60_000:  # once two pieces wait
+                got += await stream.read(1_000_000)
+            else:
+                got += await stream.read(7)  # of which the rest is kept
+        far.close()
+        while piece := await stream.read(1_000_000):
+            got += piece
+        assert got == sent
+
+
+async def test_a_connection_that_breaks_in_a_pause_is_broken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watched_stream, "GATHER_S", 0.0)
+    async with connected() as (stream, far):
+        await stream.write(b"never read")
+        far.close()
+        with pytest.raises(httpcore.ReadError):
+            await stream.read(100)
