@@ -7,7 +7,6 @@ from time import monotonic
 from typing import Final
 
 import anyio.lowlevel
-from textual import events
 from textual.widget import Widget
 
 from ollm_tui.dataclass import dataclass, field
@@ -168,18 +167,19 @@ class Painting:
             self._paint_in(self._budget.wait_s(monotonic()))
 
     def _paint_in(self, seconds: float) -> None:
-        # Textual's own timer never fires if the loop is held up for as long while it starts.
-        later = asyncio.get_running_loop().call_later
-        # Textual looks up once what a method takes, but anew for every function `call_next` wraps.
-        frame = events.Callback(callback=self._paint_frame)
-        self._frame_timer = later(seconds, self._view.post_message, frame)
+        # Textual's own timer never fires if the loop is held up for as long while it starts, and a
+        # message to the view takes further turns of the loop.
+        self._frame_timer = asyncio.get_running_loop().call_later(seconds, self._paint_frame)
 
     def _paint_frame(self) -> None:
         now = monotonic()
         if now < self._way_until and now < self._painted_at + LONGEST_WAY_S:
             self._paint_in(self._way_until - now)
-        else:
-            self.paint_slice()
+        elif self._view.is_running and self._view.is_attached:
+            try:
+                self.paint_slice()
+            except Exception as error:  # noqa: BLE001 - the loop would only log it; the app ends
+                self._view.app._handle_exception(error)
 
     def paint_slice(self) -> None:
         """Paint for as long as keys may wait, and show what has changed."""
@@ -191,20 +191,21 @@ class Painting:
             return
         began = monotonic()
         scroller.show_height()
-        self._look_around(canvas)
+        in_view = scroller.in_view
+        self._look_around(canvas, *in_view)
         scroller.keep_place()
-        changed = self._queue.work(canvas, scroller.in_view, monotonic() + SLICE_S)
+        changed = self._queue.work(canvas, in_view, monotonic() + SLICE_S)
         self._painted_at = monotonic()
         if changed is not None:
-            scroller.show_change(changed.first, changed.end)
+            scroller.mark_change(changed.first, changed.end)
         scroller.writer.flush()
         self._budget.spend(began, monotonic())
-        self._look_around(canvas)
+        low, high = scroller.in_view
+        self._look_around(canvas, low, high)
         if self._queue:
             self._paint_in(PAUSE_S)
         else:
             scroller.let_go()
-            low, high = scroller.in_view
             self._queue.let_sleep(low, high, 2 * NEAR_ROWS)
 
     async def paint_block(self, index: int) -> None:
@@ -231,8 +232,9 @@ class Painting:
         """Paint what has come into view."""
         if self._block_list.canvas is None:
             return
-        self._look_around(self._block_list.canvas)
-        if self._queue.holds_any(*self._scroller.in_view):
+        in_view = self._scroller.in_view
+        self._look_around(self._block_list.canvas, *in_view)
+        if self._queue.holds_any(*in_view):
             self.paint_slice()
         elif self._queue:
             self.wake()
@@ -244,9 +246,8 @@ class Painting:
             self._scroller.hold_row(index, offset)
             self.paint_slice()
 
-    def _look_around(self, canvas: Canvas) -> None:
+    def _look_around(self, canvas: Canvas, low: int, high: int) -> None:
         """Queue what is in view or near it and has no rows yet."""
-        low, high = self._scroller.in_view
         last = self._looked_at
         moved = last is None or abs(low - last[2]) > _LOOK_AGAIN or last[3] != high - low
         if moved or last is None or last[0] is not canvas or last[1] != len(self._block_list):

@@ -6,8 +6,8 @@ scrolls, the terminal moves the rows that stay in view, and only the others are 
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from rich.color import Color
 from rich.segment import Segment
@@ -21,6 +21,7 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.graphics import terminal_pictures
 
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
+_T = TypeVar("_T")
 _NO_STYLE: Final = Style()
 _NO_COLOR: Final = Color.default()
 _NO_GUTTER: Final = Spacing()
@@ -42,6 +43,8 @@ class RowWriter:
     """Draws rows of a view that were marked since the last `flush`."""
 
     _view: ScrollView
+    _strips: Callable[[Iterable[int]], list[Strip]]
+    """Returns rows of the view, counted from its top."""
     _changed: list[tuple[int, int]] = field(default_factory=list)
     _moved: int = 0
     _soon: asyncio.Handle | None = None
@@ -54,6 +57,9 @@ class RowWriter:
     _layers: object = None
     _free_region: Region | None = None
     """Where the view's rows are on the terminal, if nothing covers any of them."""
+    _drawn: list[Strip | None] = field(default_factory=list)
+    """What the terminal shows in each row, as far as it was written from here."""
+    _drawn_in: Region | None = None
 
     def mark(self, first: int, end: int) -> None:
         """Draw rows with the next `flush`; they are counted from the beginning of the text."""
@@ -68,6 +74,11 @@ class RowWriter:
     def is_due(self) -> bool:
         """Whether something that was marked is not drawn yet."""
         return self._soon is not None
+
+    def forget(self, y: int) -> None:
+        """Take note that Textual draws a row of the view."""
+        if y < len(self._drawn):
+            self._drawn[y] = None
 
     def show(self) -> None:
         """Have all that was marked drawn, once the caller is done with what it changes."""
@@ -139,6 +150,7 @@ class RowWriter:
         self, changed: list[tuple[int, int]], moved: int, *, is_bar_new: bool
     ) -> None:
         view = self._view
+        self._drawn = []
         if is_bar_new:
             view.vertical_scrollbar.refresh()
         if moved:
@@ -196,19 +208,20 @@ class RowWriter:
         before: _BarState | None,
         now: _BarState,
     ) -> None:
-        view, height, parts = self._view, region.height, list[str]()
+        height, parts = region.height, list[str]()
+        if before is None or region != self._drawn_in or len(self._drawn) != height:
+            self._drawn, self._drawn_in = [None] * height, region
         before_bar, bar = self._bar_cells(before or now, now)
         old_bar = [_NOTHING] * height if before is None else before_bar
         if moved and self._can_move(region, moved):
             parts.append(_move(region, moved))
-            blank = [_NOTHING] * abs(moved)
-            old_bar = old_bar[moved:] + blank if moved > 0 else blank + old_bar[:moved]
+            old_bar = _shifted(old_bar, moved, _NOTHING)
+            self._drawn = _shifted(self._drawn, moved, None)
             changed.append((height - moved, height) if moved > 0 else (0, -moved))
         elif moved:
             changed = [(0, height)]
         rows = {y for first, end in changed for y in range(max(first, 0), min(end, height))}
-        strips = [view.render_line(y).adjust_cell_length(region.width) for y in rows]
-        lines = dict(zip(rows, self._rendered(strips), strict=True))
+        lines = self._lines(rows, region.width)
         for y in range(height):
             if line := lines.get(y):
                 parts.append(f"\x1b[{region.y + y + 1};{region.x + 1}H{line}")
@@ -217,6 +230,15 @@ class RowWriter:
                 parts.append(place + bar[y])
         if parts:
             self._send(parts)
+
+    def _lines(self, rows: Iterable[int], width: int) -> dict[int, str]:
+        """Return what draws each of the rows that do not look as they are drawn already."""
+        new: dict[int, Strip] = {}
+        for y, row in zip(rows, self._strips(rows), strict=True):
+            strip = row.adjust_cell_length(width)
+            if strip is not self._drawn[y] and strip != self._drawn[y]:
+                self._drawn[y] = new[y] = strip
+        return dict(zip(new, self._rendered(new.values()), strict=True))
 
     def _rendered(self, strips: Iterable[Strip]) -> list[str]:
         """Return what draws each strip, in the colours that the app's filters leave."""
@@ -280,6 +302,12 @@ class RowWriter:
         if app._driver is not None:
             app._driver.write("".join(parts))
             app._driver.flush()
+
+
+def _shifted(rows: list[_T], by: int, blank: _T) -> list[_T]:
+    """Return what rows show that moved up by so many, or down if negative."""
+    new = [blank] * abs(by)
+    return rows[by:] + new if by > 0 else new + rows[:by]
 
 
 def _move(region: Region, rows: int) -> str:

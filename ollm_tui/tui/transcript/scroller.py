@@ -70,6 +70,11 @@ class Scroller:
 
     def show_change(self, first: int, end: int | None) -> None:
         """Draw the changed rows that are in view; `end` is None for all rows below."""
+        self.mark_change(first, end)
+        self.writer.show()
+
+    def mark_change(self, first: int, end: int | None) -> None:
+        """Draw the same with the next `flush` of the writer."""
         total = self._block_list.total
         if total != self._view.virtual_size.height:
             self._set_height(total)
@@ -83,13 +88,12 @@ class Scroller:
                 self._pin(False)
             elif end >= bottom and self._queue.is_growing:
                 self._mark_unseen(True)
-        self.writer.show()
 
     def show_height(self) -> None:
-        """Adopt the height of the blocks if it has changed."""
+        """Adopt the height of the blocks if it has changed; it shows with the next `flush`."""
         height, total = self._view.virtual_size.height, self._block_list.total
         if total != height:
-            self.show_change(min(total, height), None)
+            self.mark_change(min(total, height), None)
 
     def _set_height(self, rows: int) -> None:
         # `virtual_size` would lay out the whole screen for every new row, but only the scrollbar

@@ -1,12 +1,12 @@
 """The whole chat as painted rows, addressed by block ids and filled with plain values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.screen import ScreenResultType
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -86,7 +86,7 @@ class Transcript(ScrollView, can_focus=False):
         self.reading_mode = ReadingMode(reading or Reading(), self._update_canvas)
         self.block_list = blocks = BlockList()
         queue = PaintQueue(blocks)
-        self.scroller = Scroller(self, blocks, queue, RowWriter(self))
+        self.scroller = Scroller(self, blocks, queue, RowWriter(self, self.strips))
         self.selection = RowSelection(self, blocks, queue)
         self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
         self.renderer = StripRenderer(self, blocks)
@@ -231,18 +231,28 @@ class Transcript(ScrollView, can_focus=False):
             self.painting.wake()
 
     def render_line(self, y: int) -> Strip:
-        """One row of the view, from the finished strips."""
-        canvas, size, renderer = self.block_list.canvas, self.size, self.renderer
+        """One row of the view, for Textual to draw."""
+        self.scroller.writer.forget(y)
+        return self.strips([y])[0]
+
+    def strips(self, rows: Iterable[int]) -> list[Strip]:
+        """Rows of the view, from the finished strips."""
+        size, canvas = self.size, self.block_list.canvas
         if canvas is None:
-            return Strip.blank(size.width, self.rich_style)
-        number = self.scroll_offset.y + y
+            return [Strip.blank(size.width, self.rich_style) for _ in rows]
+        top, selection = self.scroll_offset.y, self.text_selection
+        return [self._strip(y, top + y, canvas, size, selection) for y in rows]
+
+    def _strip(
+        self, y: int, number: int, canvas: Canvas, size: Size, selection: Selection | None
+    ) -> Strip:
+        renderer = self.renderer
         shown = self.block_list.row_at(number)
         if shown is None:
             strip = renderer.blank(canvas, size.width)
         else:
             row, block = shown
             strip = renderer.strip(row, block, canvas, size.width)
-            selection = self.text_selection
             if renderer.marks or selection is not None:
                 strip = renderer.marked(strip, number, row, block, selection)
             if row.wide:

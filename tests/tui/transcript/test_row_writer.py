@@ -145,3 +145,22 @@ async def test_a_view_that_textual_draws_meanwhile_is_not_moved_again() -> None:
         written = _new(driver)
         assert "M\x1b[r" not in written
         assert written.rindex("line 29") < written.rindex("more")
+
+
+async def test_rows_that_look_the_same_are_not_written_again() -> None:
+    table = "| a | b |\n|---|---|\n" + "".join(f"| one {row} | two |\n" for row in range(3))
+    async with room() as (pilot, view, driver):
+        view.add_answer("a")
+        view.append("a", table)
+        await _settled(pilot, view)
+        _new(driver)
+        view.append("a", "| last | two |\n")
+        await _settled(pilot, view)
+        written = _new(driver)
+        assert "last" in written
+        assert "one" not in written
+        # nor is it known any more what a row shows that Textual has drawn
+        view.render_line(0)
+        view.scroller.show_change(0, None)
+        await _settled(pilot, view)
+        assert "\x1b[1;1H" in _new(driver)

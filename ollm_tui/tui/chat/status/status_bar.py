@@ -198,6 +198,7 @@ class StatusBar(Widget):
         super().__init__()
         self._clock = clock
         self._status = Status()
+        self._tokens_per_s: float | None = None
         self._since = self._heard_at = clock()
         self._line: list[Piece] = []
         self._ticking: Timer | None = None
@@ -213,7 +214,7 @@ class StatusBar(Widget):
     def show_speed(self, tokens_per_s: float | None) -> None:
         """Show how fast the answer comes, from the next tick on while it does."""
         self._heard_at = self._clock()
-        self._status = replace(self._status, tokens_per_s=tokens_per_s)
+        self._tokens_per_s = tokens_per_s
         if self._ticking is None:
             self._change(self._status)
 
@@ -259,7 +260,7 @@ class StatusBar(Widget):
         self._change(replace(self._status, keys=tuple(keys)))
 
     def _change(self, status: Status) -> None:
-        self._status = status
+        self._status = replace(status, tokens_per_s=self._tokens_per_s)
         line = status_line(self._status, self.size.width)
         if line != self._line:
             self._line = line
