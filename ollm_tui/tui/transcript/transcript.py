@@ -86,7 +86,7 @@ class Transcript(ScrollView, can_focus=False):
         self.reading_mode = ReadingMode(reading or Reading(), self._update_canvas)
         self.block_list = blocks = BlockList()
         queue = PaintQueue(blocks)
-        self.scroller = Scroller(self, blocks, queue, RowWriter(self, self.strips))
+        self.scroller = Scroller(self, blocks, queue, RowWriter(self, self._strips))
         self.selection = RowSelection(self, blocks, queue)
         self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
         self.renderer = StripRenderer(self, blocks)
@@ -233,9 +233,9 @@ class Transcript(ScrollView, can_focus=False):
     def render_line(self, y: int) -> Strip:
         """One row of the view, for Textual to draw."""
         self.scroller.writer.forget(y)
-        return self.strips([y])[0]
+        return self._strips([y])[0]
 
-    def strips(self, rows: Iterable[int]) -> list[Strip]:
+    def _strips(self, rows: Iterable[int]) -> list[Strip]:
         """Rows of the view, from the finished strips."""
         size, canvas = self.size, self.block_list.canvas
         if canvas is None:
