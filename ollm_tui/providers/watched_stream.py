@@ -16,8 +16,11 @@ MOST_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
-GATHER_S = 0.012
-"""Time between two reads from a slow server, in which what it sends gathers: less than a frame."""
+GATHER_S = 0.011
+"""Time between two looks at what a slow server sends, which gathers meanwhile."""
+LOOKS = 3
+"""After so many what gathered is passed on: as often as a frame is drawn."""
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 BUSY_BYTES = 16 * 1024
 """A server that sends so much between two reads is fast, and is read without a pause."""
 STALE_S = 1.0
@@ -27,9 +30,9 @@ STALE_S = 1.0
 class WatchedStream(httpcore.AsyncNetworkStream):
     """A network stream that knows what arrived before it was due and what was not requested.
 
-    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, at
-    most one read in `GATHER_S` takes what a slow server sends, until the next request: each read
-    costs far more than what it reads.
+    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, what
+    a slow server sends is passed on when nothing came for `GATHER_S`, when the reply is whole, and
+    after `LOOKS`, until the next request: what is passed on costs far more than to look for it.
     """
 
     def __init__(
@@ -51,6 +54,11 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self.gathers = False
         self._may_read_at = 0.0
         self._pause = anyio.Event()
+        """Set when what gathered is to be passed on."""
+        self._gathering = bytearray()
+        self._looks = 0
+        self._next_look: asyncio.TimerHandle | None = None
+        self._fault: httpcore.ReadError | None = None
 
     @property
     def is_doubtful(self) -> bool:
@@ -59,7 +67,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 
     async def is_drained(self) -> bool:
         """Whether the last exchange was in order and left nothing to read."""
-        if self._is_early or self._unread:
+        if self._is_early or self._unread or self._gathering:
             return False
         if not self._is_secure:
             return True
@@ -104,20 +112,41 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
         if not self.gathers:
             return await self._inner.read(MOST_BYTES, timeout)
-        if (pause := self._may_read_at - time.monotonic()) > 0:
+        if self._fault is None and (pause := self._may_read_at - time.monotonic()) > 0:
             await self._rest(pause)
-        data = _received(self._inner) or await self._inner.read(MOST_BYTES, timeout)
+        data = bytes(self._gathering)
+        self._gathering.clear()
+        if self._fault is not None and not data:
+            raise self._fault
+        data = data or await self._inner.read(MOST_BYTES, timeout)
         self._may_read_at = time.monotonic() + (GATHER_S if len(data) < BUSY_BYTES else 0.0)
         return data
 
     async def _rest(self, seconds: float) -> None:
-        self._pause = anyio.Event()
-        # A sleep in a scope that could be cancelled costs as much as what is read after it.
-        timer = asyncio.get_running_loop().call_later(seconds, self._pause.set)
+        self._pause, self._looks = anyio.Event(), 0
+        self._look_in(seconds)
         try:
             await self._pause.wait()
         finally:
-            timer.cancel()
+            if self._next_look is not None:
+                self._next_look.cancel()
+
+    def _look_in(self, seconds: float) -> None:
+        # Without a task, which costs as much as what it would read.
+        self._next_look = asyncio.get_running_loop().call_later(seconds, self._look_for_more)
+
+    def _look_for_more(self) -> None:
+        self._looks += 1
+        try:
+            piece = _received(self._inner)
+        except httpcore.ReadError as error:
+            self._fault, piece = error, b""
+        self._gathering += piece
+        is_due = not piece or self._looks == LOOKS or len(self._gathering) >= BUSY_BYTES
+        if is_due or self._gathering.endswith(_LAST_CHUNK):
+            self._pause.set()
+        else:
+            self._look_in(GATHER_S)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
         """Send bytes, checking before each piece whether the reply has begun already.

@@ -1,6 +1,7 @@
-"""What a slow server sends gathers between two reads, but for the end of its reply."""
+"""What a slow server sends gathers for a frame, but for the end of its reply."""
 
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -72,11 +73,11 @@ async def connected() -> AsyncIterator[tuple[WatchedStream, socket.socket]]:
     await stream.aclose()
 
 
-@pytest.mark.parametrize("is_watched", [True, False])
+@pytest.mark.parametrize(("is_watched", "gather_s"), [(True, 0.0), (False, 0.0), (False, 0.001)])
 async def test_what_gathers_comes_whole_and_in_order_with_its_end(
-    is_watched: bool, monkeypatch: pytest.MonkeyPatch
+    is_watched: bool, gather_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_stream, "GATHER_S", 0.0)
+    monkeypatch.setattr(watched_stream, "GATHER_S", gather_s)
     if is_watched:
         monkeypatch.setattr(watched_stream, "_received", lambda _stream: b"")
     sent = b"".join(b"%d," % number for number in range(20_000))
@@ -101,5 +102,38 @@ async def test_a_connection_that_breaks_in_a_pause_is_broken(
     async with connected() as (stream, far):
         await stream.write(b"never read")
         far.close()
+        with pytest.raises(httpcore.ReadError):
+            await stream.read(100)
+
+
+@pytest.mark.parametrize(
+    ("looks", "passed_on"),
+    [
+        ([b"a", b"b", b"c", b"d"], b"abc"),
+        ([b"a", b"", b"c"], b"a"),
+        ([b"a", b"b\r\n0\r\n\r\n", b"c"], b"ab\r\n0\r\n\r\n"),
+        ([b"a" * 20_000, b"b"], b"a" * 20_000),
+        ([b"a", httpcore.ReadError("broken")], b"a"),
+    ],
+    ids=["after the third look", "once no more comes", "at the end", "much at once", "a fault"],
+)
+async def test_what_gathers_is_passed_on(
+    looks: list[bytes | httpcore.ReadError], passed_on: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = iter(looks)
+
+    def received(_stream: object) -> bytes:
+        found = next(waiting)
+        if isinstance(found, bytes):
+            return found
+        raise found
+
+    monkeypatch.setattr(watched_stream, "_received", received)
+    monkeypatch.setattr(watched_stream, "GATHER_S", 0.001)
+    stream = WatchedStream(Pieces(), nothing)
+    stream.gathers = True
+    stream._may_read_at = time.monotonic() + 0.001
+    assert await stream.read(1_000_000) == passed_on
+    if isinstance(looks[-1], httpcore.ReadError):
         with pytest.raises(httpcore.ReadError):
             await stream.read(100)

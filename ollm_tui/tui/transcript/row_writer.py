@@ -211,8 +211,11 @@ class RowWriter:
         height, parts = region.height, list[str]()
         if before is None or region != self._drawn_in or len(self._drawn) != height:
             self._drawn, self._drawn_in = [None] * height, region
-        before_bar, bar = self._bar_cells(before or now, now)
-        old_bar = [_NOTHING] * height if before is None else before_bar
+        if before == now:
+            old_bar = bar = [_NOTHING] * height
+        else:
+            before_bar, bar = self._bar_cells(before or now, now)
+            old_bar = [_NOTHING] * height if before is None else before_bar
         if moved and self._can_move(region, moved):
             parts.append(_move(region, moved))
             old_bar = _shifted(old_bar, moved, _NOTHING)

@@ -82,9 +82,12 @@ def spread(left: list[Piece], right: list[Piece], width: int) -> list[Piece]:
 def paint(widget: Widget, prefix: str, pieces: Iterable[Piece], width: int) -> Strip:
     """Draw pieces in the component styles of a widget, exactly `width` cells."""
     base = widget.rich_style
+    styles = {"": base}
 
     def style(look: str) -> Style:
-        return base + widget.get_component_rich_style(f"{prefix}--{look}") if look else base
+        if look not in styles:
+            styles[look] = base + widget.get_component_rich_style(f"{prefix}--{look}")
+        return styles[look]
 
     segments = [Segment(piece.text, style(piece.look)) for piece in pieces]
     return Strip(segments).adjust_cell_length(width, base)
