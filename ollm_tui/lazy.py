@@ -3,6 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def import_command(path: str) -> Any:
     Nothing is garbage while modules load, and looking for it takes a tenth of the start; while a
     command of a second runs, little is.
     """
-    leave_out_command_of_httpx()
+    leave_out_unused_parts()
     gc.disable()
     try:
         return import_name(path)
@@ -55,9 +56,17 @@ def import_command(path: str) -> Any:
         gc.enable()
 
 
-def leave_out_command_of_httpx() -> None:
-    """Keep httpx from loading its command line, which would bring rich, click and Pygments."""
+def leave_out_unused_parts() -> None:
+    """Keep httpx and pydantic from loading what no command uses.
+
+    The command line of httpx would bring rich, click and Pygments. Pydantic would look into every
+    installed package for plugins that watch its models, before it makes the first one.
+    """
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    name = "pydantic.plugin._loader"
+    if name not in sys.modules:
+        sys.modules[name] = loader = ModuleType(name)
+        loader.get_plugins = tuple  # type: ignore[attr-defined]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:

@@ -4,24 +4,28 @@ Their entry points are in groups such as `ollm_tui.tools`; finding them imports 
 """
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from ollm_tui.config.foreign import Misuse, Redact, foreign_code
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
 T = TypeVar("T")
 
 PREFIX = "ollm_tui."
+_METADATA: Final = (".dist-info", ".egg-info")
 _NAME = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _VERSION = lazy_re(r"[A-Za-z0-9.!+_-]{1,32}")
 _MODULE = lazy_re(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
@@ -38,7 +42,7 @@ class Plugin:
     package: str
     """Empty if its metadata has no usable name."""
     version: str
-    entry: EntryPoint = field(repr=False, compare=False)
+    entry: "EntryPoint" = field(repr=False, compare=False)
 
     @property
     def title(self) -> str:
@@ -88,6 +92,11 @@ def _reason(error: BaseException) -> str:
 
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
     """Return the plugins of a group, by package and name, without importing any."""
+    if not _may_be_there():
+        return ()
+    # Costs 10 ms and a look into every installed package, of which few are plugins.
+    from importlib.metadata import entry_points
+
     try:
         entries = entry_points(group=f"{PREFIX}{group}")
     # One damaged package among all installed ones must not end the program.
@@ -98,7 +107,7 @@ def find_plugins(group: Group) -> tuple[Plugin, ...]:
     return tuple(sorted(plugins, key=lambda one: (one.package.casefold(), one.name)))
 
 
-def _plugin(group: Group, entry: EntryPoint) -> Plugin:
+def _plugin(group: Group, entry: "EntryPoint") -> Plugin:
     try:
         metadata = {} if entry.dist is None else entry.dist.metadata.json
     except Exception:
@@ -112,6 +121,38 @@ def _plugin(group: Group, entry: EntryPoint) -> Plugin:
         version if _VERSION.fullmatch(version) else "",
         entry,
     )
+
+
+def _may_be_there() -> bool:
+    """Return whether a package has entry points of these groups; True if that cannot be seen."""
+    if any(
+        finder is not PathFinder and hasattr(finder, "find_distributions")
+        for finder in sys.meta_path
+    ):
+        return True
+    return any(map(_may_hold_plugins, dict.fromkeys(sys.path)))
+
+
+def _may_hold_plugins(place: str) -> bool:
+    if place.endswith(".egg"):  # its metadata have another name
+        return True
+    try:
+        with os.scandir(place or ".") as entries:
+            infos = [Path(one) for one in entries if one.name.lower().endswith(_METADATA)]
+    except FileNotFoundError:
+        return False
+    except OSError:  # an archive, or a folder that cannot be read
+        return True
+    return any(map(_names_groups, infos))
+
+
+def _names_groups(info: Path) -> bool:
+    try:
+        return f"[{PREFIX}".encode() in (info / "entry_points.txt").read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def plugin_names(group: Group) -> tuple[str, ...]:

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.leaked_forms import ToolTag
-from ollm_tui.models.family_schema import Ability, SlidingWindow
-from ollm_tui.models.family_thinking import Switch, Thinking
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_schema import Ability, SlidingWindow
+    from ollm_tui.models.family_thinking import Switch, Thinking
 
 Layer: TypeAlias = Literal["sidecar", "family"]
 ToolUse: TypeAlias = Literal["native", "react", "none"]
@@ -39,7 +41,7 @@ class ThinkingFacts:
     """
 
     support: ThinkingSupport
-    config: Thinking
+    config: "Thinking"
     """As it is written, with efforts, visibility, limits and prompts."""
     blank: str | None = None
     """What begins the answer to suppress thinking: `prompt.blankThink`."""
@@ -55,8 +57,11 @@ class ThinkingFacts:
         return self.thinks and "off" not in self.support.allowed
 
     @property
-    def switch(self) -> Switch:
+    def switch(self) -> "Switch":
         """How it is switched; empty if there is no way but the engine's own."""
+        # Loaded with the configuration.
+        from ollm_tui.models.family_thinking import Switch
+
         return self.config.switch or Switch()
 
 
@@ -85,13 +90,13 @@ class ModelKnowledge:
     """Sampling options, by the names of `GenerationOptions`."""
     engine: tuple[KnownValue, ...] = ()
     """How the built-in engine loads the model, by the names of the settings."""
-    abilities: frozenset[Ability] = frozenset()
+    abilities: "frozenset[Ability]" = frozenset()
     capability: ModelCapability | None = None
     thinking: ThinkingFacts | None = None
     tool_tags: tuple[ToolTag, ...] = ()
     """How it writes calls into its text, beside the usual forms."""
     context: int | None = None
-    sliding_window: SlidingWindow | None = None
+    sliding_window: "SlidingWindow | None" = None
     system_prompt: str | None = None
     prompt: Mapping[str, str] = field(default_factory=dict)
     template: str | None = None

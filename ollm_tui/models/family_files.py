@@ -4,12 +4,11 @@ Of a built-in file only the patterns are read until a model matches. A file of t
 built-in family with the same `_id`, and is searched before all of those.
 """
 
-import re
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.config.origin import ConfigProblem, Origin
 from ollm_tui.config.regular_file import read_bounded
@@ -18,20 +17,17 @@ from ollm_tui.config.yaml_file import (
     PatternText,
     YamlFile,
     YamlProblem,
-    parse_yaml,
     read_yaml,
 )
 from ollm_tui.dataclass import dataclass, field
-from ollm_tui.lazy import lazy_re
-from ollm_tui.models.family_schema import DEFAULT_VARIANT, Family, read_family
+from ollm_tui.models.family_index import DEFAULT_VARIANT, indexed_keys
 from ollm_tui.models.name_pattern import NamePattern, SlowPatternError, plain_name
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_schema import Family
 
 BUILT_IN: Final = Path(__file__).parent.parent / "families"
 MOST_USER_FILES: Final = 500
-_INDEXED: Final = lazy_re(
-    r"^(?:_id|priority|type|modelPattern):[^\n]*\n(?:[ \t#][^\n]*\n|\n)*", re.MULTILINE
-)
-"""The keys of a file that tell which models it is for."""
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
@@ -40,7 +36,7 @@ class FamilyFile:
     """One family, as its file has it."""
 
     id: str
-    family: Family
+    family: "Family"
     file: YamlFile
     is_built_in: bool
     is_beside: bool = False
@@ -243,6 +239,9 @@ def _listed(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
 
 
 def _read(path: Path, *, is_built_in: bool) -> FamilyFile:
+    # Costs 10 ms, and a model that no file is for needs none.
+    from ollm_tui.models.family_schema import read_family
+
     try:
         file = read_yaml(path)
     except FileNotFoundError:
@@ -268,7 +267,7 @@ def _entry_of(one: FamilyFile) -> _Entry:
 def _built_in_entry(path: Path) -> _Entry:
     """Read the keys that are indexed, without the rest of the file."""
     text = read_bounded(path, LARGEST_YAML_BYTES).decode("utf-8")
-    values = parse_yaml("".join(_INDEXED.findall(text)), path).values
+    values = indexed_keys(text, path)
     written, priority = values.get("modelPattern"), values.get("priority")
     return _Entry(
         path=path,

@@ -9,7 +9,7 @@ above and below all of it: `runtime/details.py: stacked` puts these together.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath
 from ollm_tui.config.yaml_file import YamlProblem, read_yaml
@@ -17,22 +17,17 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.family_facts import KnownValue, Layer, ModelKnowledge, Step, ThinkingFacts
 from ollm_tui.models.family_files import FamilyFile, FamilyLibrary, FamilyMatch
-from ollm_tui.models.family_schema import (
-    DEFAULT_VARIANT,
-    Ability,
-    FamilyPart,
-    Modes,
-    read_family,
-)
-from ollm_tui.models.family_thinking import Thinking
+from ollm_tui.models.family_index import DEFAULT_VARIANT
 from ollm_tui.models.name_pattern import SlowPatternError, plain_name
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.request import ThinkingMode
 
-_BY_PARTS: Final = frozenset({"prompt", "engine_options"})
-_SINGLE: Final = tuple(name for name in FamilyPart.model_fields if name not in _BY_PARTS)
+if TYPE_CHECKING:
+    # Costs 10 ms, and a model of no family needs nothing of it.
+    from ollm_tui.models.family_schema import Ability, FamilyPart
 
+_BY_PARTS: Final = frozenset({"prompt", "engine_options"})
 
 _BESIDE: Final = "the settings beside the file"
 
@@ -64,6 +59,9 @@ def know_model(
 def _read_sidecar(path: Path, problems: list[ConfigProblem]) -> FamilyFile | None:
     try:
         file = read_yaml(path)
+        # Loaded only with a file.
+        from ollm_tui.models.family_schema import read_family
+
         family = read_family(file, is_beside=True)
     except FileNotFoundError:
         return None
@@ -93,7 +91,7 @@ class _Layer:
     words: str
     one: FamilyFile
     path: KeyPath
-    part: FamilyPart
+    part: "FamilyPart"
     layer: Layer
 
     def value_of(self, name: str, value: JsonValue, *path: str) -> KnownValue:
@@ -121,7 +119,8 @@ class _Resolution:
         self._variant = variant
         self._beside = beside
         self._layers = tuple(self._all_layers())
-        self._top = {name: self._first(name) for name in _SINGLE}
+        self._single = _single_keys() if self._layers else ()
+        self._top = {name: self._first(name) for name in self._single}
 
     def knowledge(self) -> ModelKnowledge:
         """Return everything."""
@@ -184,14 +183,21 @@ class _Resolution:
                 yield layer, getattr(layer.part, name)
 
     def _value(self, name: str) -> Any:
-        holder = self._top[name]
+        holder = self._top.get(name)
         return holder[1] if holder else None
 
-    def _abilities(self) -> tuple[frozenset[Ability], frozenset[ThinkingMode], _Layer | None]:
+    def _abilities(
+        self,
+    ) -> "tuple[frozenset[Ability], frozenset[ThinkingMode], _Layer | None]":
         """Return what a variant declares together with what it is a variant of.
 
         The last is the layer that names the modes of thinking.
         """
+        if not self._layers:
+            return frozenset(), frozenset(), None
+        # Loaded by now, with the file.
+        from ollm_tui.models.family_schema import Modes
+
         named: set[Ability] = set()
         modes: list[ThinkingMode] | None = None
         names_modes: _Layer | None = None
@@ -211,9 +217,12 @@ class _Resolution:
         names_modes: _Layer | None,
         texts: Mapping[str, str],
     ) -> ThinkingFacts | None:
-        written, blank = self._top["should_think"], texts.get("blankThink")
+        written, blank = self._top.get("should_think"), texts.get("blankThink")
         if written is None and not modes:
             return None
+        # Loaded by now: only a file names the modes.
+        from ollm_tui.models.family_thinking import Thinking
+
         config: Thinking = written[1] if written else Thinking()
         layers = (names_modes, written[0] if written else None)
         is_users = any(layer is not None and not layer.one.is_built_in for layer in layers)
@@ -231,7 +240,9 @@ class _Resolution:
             support = replace(support, thinks_by_itself=True)
         return ThinkingFacts(support=support, config=config, blank=blank)
 
-    def _capability(self, abilities: frozenset[Ability], *, thinks: bool) -> ModelCapability | None:
+    def _capability(
+        self, abilities: "frozenset[Ability]", *, thinks: bool
+    ) -> ModelCapability | None:
         if not self._chain:
             return None
         written = self._value("capability")
@@ -289,7 +300,7 @@ class _Resolution:
                     yield named.value_of(name, value, "parameters", str(key), name)
 
     def _facts(self, prompt: Mapping[str, KnownValue]) -> Iterator[KnownValue]:
-        for name in _SINGLE:
+        for name in self._single:
             if name == "source":  # listed as the sources
                 continue
             values = [
@@ -320,14 +331,14 @@ class _Resolution:
         chain = " → ".join(one.id for one in self._chain[1:])
         yield Step(name="inheritance", outcome=chain or "none")
         yield Step(name="variant", outcome=self._variant or ("the default" if own else "none"))
-        keys = [_alias(name) for name in _SINGLE if self._top[name] and name != "source"]
+        keys = [_alias(name) for name in self._single if self._top[name] and name != "source"]
         yield Step(name="configuration", outcome=", ".join(keys) or "none")
         given = [f"{value.name} {_shown(value.value)}" for value in self._parameters()]
         yield Step(name="parameters", outcome=", ".join(given) or "none")
 
 
-_TAKES: Final[Mapping[Ability, str]] = {"vision": "image", "audio": "audio", "video": "video"}
-_FEATURES: Final[Mapping[Ability, str]] = {
+_TAKES: Final["Mapping[Ability, str]"] = {"vision": "image", "audio": "audio", "video": "video"}
+_FEATURES: Final["Mapping[Ability, str]"] = {
     "tools": "tool_use",
     "infill": "infill",
     "systemPrompt": "system_prompt",
@@ -348,7 +359,18 @@ def _stacked(values: Sequence[KnownValue]) -> KnownValue:
     return replace(values[0], beneath=tuple(values[1:]))
 
 
+def _single_keys() -> tuple[str, ...]:
+    """Return the keys that count as a whole."""
+    # Loaded by now: called only where there is a file.
+    from ollm_tui.models.family_schema import FamilyPart
+
+    return tuple(name for name in FamilyPart.model_fields if name not in _BY_PARTS)
+
+
 def _alias(name: str) -> str:
+    # Loaded by now, as above.
+    from ollm_tui.models.family_schema import FamilyPart
+
     return FamilyPart.model_fields[name].alias or name
 
 

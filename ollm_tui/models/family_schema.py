@@ -27,6 +27,7 @@ from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
 from ollm_tui.decode.leaked_forms import NAME_END, CallSyntax, ToolTag
+from ollm_tui.models.family_index import DEFAULT_VARIANT
 from ollm_tui.models.family_thinking import (
     STRICT,
     DefaultThinkPrompt,
@@ -38,7 +39,6 @@ from ollm_tui.models.name_pattern import BadPatternError, NamePattern
 from ollm_tui.protocol.message import has_template_marks
 from ollm_tui.protocol.request import ThinkingMode
 
-DEFAULT_VARIANT: Final = "@"
 Ability: TypeAlias = Literal[
     "tools", "parallelTools", "systemPrompt", "vision", "audio", "video", "infill", "embedding"
 ]
