@@ -22,6 +22,9 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     import atexit
     import gc
 
+    if argv is None:
+        # Modules that load leave no garbage.
+        gc.set_threshold(20_000)
     first_frame: FirstFrame | None = None
     try:
         if argv is None:

@@ -1,23 +1,11 @@
 """One prompt, answered on standard output: the same chat as the screen's, without a screen."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Final
 
 import anyio
 
-from ollm_tui.attachments.attachment import (
-    MOST_TOGETHER_BYTES,
-    AttachedText,
-    Attachment,
-    attach,
-    attach_image,
-)
-from ollm_tui.attachments.paths import as_path
-from ollm_tui.chat.answer_schema import read_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.allowing import Allowed, NobodyToAsk
@@ -30,8 +18,7 @@ from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
-from ollm_tui.frontend.figures import media_figures
-from ollm_tui.protocol.blocks import Content, TextContent
+from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
@@ -39,56 +26,24 @@ from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.runtime.tools.toolbox import unknown_tools
 from ollm_tui.store.branches import others_line
 
-MOST_FILES: Final = 20
 
-
-async def with_files(
-    prompt: str, images: Sequence[str], files: Sequence[str], output: Output
-) -> Content:
-    """Put pictures and other files below a prompt, and describe them on standard error.
-
-    Raises:
-        UsageError: one of them cannot be sent; nothing is sent then.
-    """
-    if not (images or files):
+async def _with_files(prompt: str, arguments: Arguments, output: Output) -> Content:
+    if not (arguments.images or arguments.attached):
         return prompt
-    count = len(images) + len(files)
-    if count > MOST_FILES:
-        what = "files" if files else "pictures"
-        raise UsageError(f"{count} {what} are too many; {MOST_FILES} is the limit.")
-    attached = [await _attached(name, "--image", attach_image) for name in images]
-    attached += [await _attached(name, "--attach", attach) for name in files]
-    media = [one for one in attached if not isinstance(one, AttachedText)]
-    if sum(one.size for one in media) > MOST_TOGETHER_BYTES:
-        what, most = "files" if files else "pictures", MOST_TOGETHER_BYTES // 1_000_000
-        raise UsageError(f"The {what} have more than {most} MB together.")
-    if output.is_watched:
-        for one in media:
-            output.note(f"{one.name} · {media_figures(one.content)}")
-    texts = [one.block for one in attached if isinstance(one, AttachedText)]
-    return [TextContent("\n\n".join([prompt, *texts])), *(one.content for one in media)]
+    # Loaded only for files.
+    from ollm_tui.cli.prompt_files import with_files
 
-
-async def _attached(
-    name: str, option: str, read: Callable[[Path], Awaitable[Attachment]]
-) -> Attachment:
-    path = as_path(name)
-    if path is None:
-        raise UsageError(f"{option} needs the path of a file.")
-    try:
-        return await read(path)
-    except AIError as error:
-        raise UsageError(error.message, error.hint) from None
+    return await with_files(prompt, arguments.images, arguments.attached, output)
 
 
 async def _with_schema(arguments: Arguments) -> Flags:
     """Return the flags with the JSON Schema that was named, if one was."""
     if arguments.schema is None:
         return arguments.flags
-    try:
-        return replace(arguments.flags, schema=await read_schema(arguments.schema))
-    except AIError as error:
-        raise UsageError(error.message, error.hint) from None
+    # Loaded only for a schema.
+    from ollm_tui.cli.prompt_files import schema_from
+
+    return replace(arguments.flags, schema=await schema_from(arguments.schema))
 
 
 def _with_allowed(flags: Flags) -> Flags:
@@ -119,7 +74,7 @@ async def _run(
     prompt: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
     with stopping() as stop:
-        content = await with_files(prompt, arguments.images, arguments.attached, output)
+        content = await _with_files(prompt, arguments, output)
         flags = await _with_schema(arguments)
         async with open_runtime(loaded, paths) as runtime:
             for problem in runtime.plugin_problems:
