@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from ollm_tui.config.foreign import Misuse, Redact, foreign_code
+from ollm_tui.config.regular_file import TooLongError, read_bounded
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -25,6 +26,7 @@ Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
 T = TypeVar("T")
 
 PREFIX = "ollm_tui."
+_LARGEST_BYTES: Final = 1_000_000
 _METADATA: Final = (".dist-info", ".egg-info")
 _NAME = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _VERSION = lazy_re(r"[A-Za-z0-9.!+_-]{1,32}")
@@ -148,10 +150,10 @@ def _may_hold_plugins(place: str) -> bool:
 
 def _names_groups(info: Path) -> bool:
     try:
-        return f"[{PREFIX}".encode() in (info / "entry_points.txt").read_bytes()
+        return f"[{PREFIX}".encode() in read_bounded(info / "entry_points.txt", _LARGEST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:
+    except (OSError, TooLongError):
         return True
 
 

@@ -59,14 +59,14 @@ def _simple_keys(written: str) -> dict[str, object] | None:
 def _lines(written: str) -> Iterator[tuple[str | None, object]]:
     """Return key and value of each line; no key for a line that the parser has to read."""
     for line in written.splitlines():
-        found = _SIMPLE.fullmatch(line)
-        if found is None or (found["name"] and plain_value(found["word"]) != found["word"]):
+        parts = _SIMPLE.fullmatch(line)
+        if parts is None or (parts["name"] and plain_value(parts["word"]) != parts["word"]):
             yield None, None
-        elif found["name"]:
-            yield found["name"], found["word"]
-        elif found["priority"]:
-            yield "priority", int(found["priority"])
-        elif found["table"]:
+        elif parts["name"]:
+            yield parts["name"], parts["word"]
+        elif parts["priority"]:
+            yield "priority", int(parts["priority"])
+        elif parts["table"]:
             yield "modelPattern", {}
-        elif found["variant"]:
-            yield found["variant"], PatternText(found["pattern"])
+        elif parts["variant"]:
+            yield parts["variant"], PatternText(parts["pattern"])
