@@ -172,6 +172,7 @@ class Painting:
         self._frame_timer = asyncio.get_running_loop().call_later(seconds, self._paint_frame)
 
     def _paint_frame(self) -> None:
+        self._frame_timer = None
         now = monotonic()
         if now < self._way_until and now < self._painted_at + LONGEST_WAY_S:
             self._paint_in(self._way_until - now)
