@@ -94,7 +94,7 @@ def _reason(error: BaseException) -> str:
 
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
     """Return the plugins of a group, by package and name, without importing any."""
-    if not _may_be_there():
+    if not may_have_plugins():
         return ()
     # Costs 10 ms and a look into every installed package, of which few are plugins.
     from importlib.metadata import entry_points
@@ -125,8 +125,8 @@ def _plugin(group: Group, entry: "EntryPoint") -> Plugin:
     )
 
 
-def _may_be_there() -> bool:
-    """Return whether a package has entry points of these groups; True if that cannot be seen."""
+def may_have_plugins() -> bool:
+    """Return whether a package has plugins of any group; True if that cannot be seen; blocks."""
     if any(
         finder is not PathFinder and hasattr(finder, "find_distributions")
         for finder in sys.meta_path

@@ -15,7 +15,13 @@ from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.config.plugins import Plugin, find_plugins, load_plugins, plugin_names
+from ollm_tui.config.plugins import (
+    Plugin,
+    find_plugins,
+    load_plugins,
+    may_have_plugins,
+    plugin_names,
+)
 from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
@@ -189,6 +195,8 @@ async def import_plugins(registry: ToolRegistry) -> tuple[Sequence[Plugin], tupl
 
     Returns their commands, not yet imported, and the problems of tools that cannot be used.
     """
+    if not await off_the_loop(may_have_plugins):
+        return (), ()
     (tools, problems), commands = await off_the_loop(
         lambda: (plugin_tools(), find_plugins("commands"))
     )
