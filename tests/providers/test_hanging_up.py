@@ -21,16 +21,16 @@ FIRST_WORDS = {
 LIMIT_S = 10.0
 
 
-def answer_begun(listener: socket.socket, words: bytes) -> socket.socket:
+def begin_answer(listener: socket.socket, words: bytes, accepted: list[socket.socket]) -> None:
     """Accept a connection, read its request and send the first words of an answer."""
     connection, _ = listener.accept()
+    accepted.append(connection)  # before the client can see any word
     connection.settimeout(LIMIT_S)
     received = connection.recv(65536)
     while b"\r\n\r\n" not in received or not received.endswith(b"}"):
         received += connection.recv(65536)
     head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
     connection.sendall(head + b"%x\r\n%s\r\n" % (len(words), words))
-    return connection
 
 
 @pytest.mark.parametrize("kind", FIRST_WORDS)
@@ -40,23 +40,20 @@ async def test_the_server_sees_a_stopped_answer_before_the_loop_turns(kind: str)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         provider = create_provider(ProviderSpec(name="p", kind=kind, base_url=url))
         assert isinstance(provider, SupportsDispose)
-        connections: list[socket.socket] = []
-
-        async def serve() -> None:
-            begun = await to_thread.run_sync(answer_begun, listener, FIRST_WORDS[kind])
-            connections.append(begun)
-
+        accepted: list[socket.socket] = []
         signal, events = AbortSignal(), list[ProviderEvent]()
         request = Request(model="tiny", messages=[Message("user", "hello")], signal=signal)
         async with anyio.create_task_group() as group:
-            group.start_soon(serve)
+            group.start_soon(
+                to_thread.run_sync, begin_answer, listener, FIRST_WORDS[kind], accepted
+            )
             async with provider.chat_stream(request) as stream:
                 async for event in stream:
                     events.append(event)
                     if isinstance(event, TextDelta):
                         signal.abort()
-                        assert connections[0].recv(1) == b"", "nothing else had its turn"
-        connections[0].close()
+                        assert accepted[0].recv(1) == b"", "nothing else had its turn"
+        accepted[0].close()
         await provider.dispose()
     assert isinstance(events[-1], Finish)
     assert events[-1].reason == "abort"
