@@ -57,12 +57,15 @@ def import_command(path: str) -> Any:
 
 
 def leave_out_unused_parts() -> None:
-    """Keep httpx and pydantic from loading what no command uses.
-
-    The command line of httpx would bring rich, click and Pygments. Pydantic would look into every
-    installed package for plugins that watch its models, before it makes the first one.
-    """
+    """Keep httpx from loading its command line, which would bring rich, click and Pygments."""
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+
+def leave_out_pydantic_plugins() -> None:
+    """Keep pydantic from looking into every installed package for plugins that watch its models.
+
+    Only for a process of ollm's own: another program may have such a plugin.
+    """
     name = "pydantic.plugin._loader"
     if name not in sys.modules:
         sys.modules[name] = loader = ModuleType(name)

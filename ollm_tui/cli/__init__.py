@@ -34,6 +34,9 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         from ollm_tui.cli.dispatch import run
 
         if argv is None:
+            from ollm_tui.lazy import leave_out_pydantic_plugins
+
+            leave_out_pydantic_plugins()
             # The process ends with the command. Python would look through all objects once more.
             atexit.register(gc.freeze)
         return run(typed, first_frame)

@@ -115,6 +115,7 @@ class ResponseReader:
         self._decodes = decodes
         self._scope = anyio.CancelScope()
         self._pieces = Channel[Head | bytes](PIECES_AHEAD)
+        self._had_much = False
         self._failure: AIError | None = None
         self._connection: object = None
         self._hang_up: Callable[[], None] | None = None
@@ -138,6 +139,9 @@ class ResponseReader:
         Raises:
             AIError: when the connection was lost; what arrived before has been returned.
         """
+        if self._had_much:  # before anything is taken, which a time limit would lose
+            self._had_much = False
+            await anyio.lowlevel.checkpoint()  # keys get their turn before as much comes again
         try:
             pieces = [await self._pieces.receive()]
         except (anyio.EndOfStream, anyio.ClosedResourceError):
@@ -148,8 +152,7 @@ class ResponseReader:
         while size < AT_ONCE_BYTES and (piece := self._pieces.waiting()) is not None:
             pieces.append(piece)
             size += len(_body(piece))
-        if size >= AT_ONCE_BYTES:
-            await anyio.lowlevel.checkpoint()  # keys get their turn before as much comes again
+        self._had_much = size >= AT_ONCE_BYTES
         return b"".join(map(_body, pieces))
 
     def gather(self) -> None:

@@ -51,6 +51,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._sent_at = 0.0
         self._has_reply = False
         self._is_early = False
+        self._is_hung_up = False
         self.gathers = False
         self._may_read_at = 0.0
         self._pause = anyio.Event()
@@ -66,8 +67,8 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         return self._is_early and self._requests > 1
 
     async def is_drained(self) -> bool:
-        """Whether the last exchange was in order and left nothing to read."""
-        if self._is_early or self._unread or self._gathering:
+        """Whether the last exchange was in order, left nothing to read, and was not hung up."""
+        if self._is_early or self._unread or self._gathering or self._is_hung_up:
             return False
         if not self._is_secure:
             return True
@@ -104,6 +105,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 
         Closing takes another turn of the event loop, in which a frame may be drawn.
         """
+        self._is_hung_up = True
         connection: socket.socket | None = self._inner.get_extra_info("socket")
         if connection is not None:
             with suppress(OSError):  # the server was faster

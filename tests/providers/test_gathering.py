@@ -95,15 +95,56 @@ async def test_what_gathers_comes_whole_and_in_order_with_its_end(
         assert got == sent
 
 
+class Looks:
+    """Keeps what looks into the socket have brought, and how many failed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._look = watched_stream._received
+        self.pieces: list[bytes] = []
+        self.failures = 0
+        monkeypatch.setattr(watched_stream, "_received", self)
+
+    def __call__(self, stream: httpcore.AsyncNetworkStream) -> bytes:
+        try:
+            self.pieces.append(self._look(stream))
+        except httpcore.ReadError:
+            self.failures += 1
+            raise
+        return self.pieces[-1]
+
+
+async def test_what_is_read_past_the_loop_is_whole_and_in_order_with_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watched_stream, "GATHER_S", 0.02)
+    looks = Looks(monkeypatch)
+    async with connected() as (stream, far):
+        far.sendall(b"begun,")
+        received = await stream.read(100)
+        for number in range(8):
+            far.sendall(b"%d," % number)
+            received += await stream.read(100)
+        far.close()
+        while data := await stream.read(100):
+            received += data
+        assert received == b"begun,0,1,2,3,4,5,6,7,"
+        assert any(looks.pieces), "the socket itself was read"
+
+
 async def test_a_connection_that_breaks_in_a_pause_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watched_stream, "GATHER_S", 0.0)
+    monkeypatch.setattr(watched_stream, "GATHER_S", 0.1)
+    looks = Looks(monkeypatch)
     async with connected() as (stream, far):
         await stream.write(b"never read")
+        stream.gathers = True
+        far.sendall(b"begun")
+        assert await stream.read(100) == b"begun"
         far.close()
         with pytest.raises(httpcore.ReadError):
             await stream.read(100)
+        assert looks.failures == 1
 
 
 @pytest.mark.parametrize(

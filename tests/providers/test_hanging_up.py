@@ -3,6 +3,7 @@
 import socket
 
 import anyio
+import httpcore
 import pytest
 from anyio import to_thread
 
@@ -13,6 +14,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.watched_stream import WatchedStream
 
 FIRST_WORDS = {
     "ollama": b'{"message":{"content":"first"},"done":false}\n',
@@ -57,3 +59,12 @@ async def test_the_server_sees_a_stopped_answer_before_the_loop_turns(kind: str)
         await provider.dispose()
     assert isinstance(events[-1], Finish)
     assert events[-1].reason == "abort"
+
+
+async def test_a_connection_that_was_hung_up_carries_no_other_request() -> None:
+    async def nothing() -> None: ...
+
+    stream = WatchedStream(httpcore.AsyncMockStream([]), nothing)
+    assert await stream.is_drained()
+    stream.hang_up()
+    assert not await stream.is_drained()

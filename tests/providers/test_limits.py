@@ -168,6 +168,33 @@ async def test_what_is_given_at_once_to_be_decoded_is_bounded() -> None:
     assert max(sizes) < AT_ONCE_BYTES + PIECE_BYTES
 
 
+async def test_a_time_limit_between_two_reads_loses_nothing() -> None:
+    body = bytes(range(256)) * 512
+
+    class Body(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield body
+
+    answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=Body()))
+    received, was_late = b"", False
+    async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), ENDPOINT)
+        group.start_soon(exchange.run)
+        await exchange.finished.wait()
+        await exchange.read_head()
+        is_whole = False
+        while not is_whole:
+            with anyio.CancelScope() as limit:
+                limit.cancel()
+                received += await exchange.read()
+            was_late |= limit.cancelled_caught
+            received += (piece := await exchange.read())
+            is_whole = not piece
+    exchange.dispose()
+    assert was_late
+    assert received == body
+
+
 @pytest.mark.parametrize("text", ["{}", "[]", '{"a":{}}'])
 def test_json_of_too_many_objects_is_refused_before_it_is_made(text: str) -> None:
     fits = MAX_CONTAINERS // (text.count("{") + text.count("[")) - 1
