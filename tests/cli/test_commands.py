@@ -44,7 +44,8 @@ def test_cheap_commands_load_nothing_heavy(arguments: list[str]) -> None:
 def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -> None:
     code = (
         "import sys\nfrom ollm_tui.cli import main\n"
-        f"main(['--host', {fake.url!r}, '--model', 'local://tiny:1b', '-p', 'x'])\n"
+        f"sys.argv[1:] = ['--host', {fake.url!r}, '--model', 'local://tiny:1b', '-p', 'x']\n"
+        "main()\n"
         f"print({BESIDE!r} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
