@@ -47,7 +47,7 @@ def import_command(path: str) -> Any:
     Nothing is garbage while modules load, and looking for it takes a tenth of the start; while a
     command of a second runs, little is.
     """
-    leave_out_unused_parts()
+    leave_out_command_of_httpx()
     gc.disable()
     try:
         return import_name(path)
@@ -56,7 +56,7 @@ def import_command(path: str) -> Any:
         gc.enable()
 
 
-def leave_out_unused_parts() -> None:
+def leave_out_command_of_httpx() -> None:
     """Keep httpx from loading its command line, which would bring rich, click and Pygments."""
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 

@@ -16,10 +16,10 @@ def run_tui(
 ) -> int:
     """Open the app, run it to its end, and give the exit code."""
     # loads Textual, which only a full-screen session needs
-    from ollm_tui.lazy import leave_out_unused_parts
+    from ollm_tui.lazy import leave_out_command_of_httpx
     from ollm_tui.tui.memory import pause_collection
 
-    leave_out_unused_parts()
+    leave_out_command_of_httpx()
     pause_collection()
     from ollm_tui.tui.run import run
 
