@@ -46,27 +46,24 @@ class _Declaration:
 class _StandIn:
     """Stands in a class for a method, or another attribute, until it is used."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_home", "_name")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __set_name__(self, home: type, name: str) -> None:
+        self._home, self._name = home, name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        home = next(one for one in owner.__mro__ if self._name in vars(one))
-        if vars(home)[self._name] is self:  # else another thread has made it by now
-            _make(home, self._name)
-        value = vars(home)[self._name]
+        home, name = self._home, self._name
+        if vars(home)[name] is self:  # else another thread has made it by now
+            _make(home, name)
+        value = vars(home)[name]
         return value.__get__(instance, owner) if hasattr(value, "__get__") else value
 
 
 # `__dataclass_fields__` comes first: what makes a derived class takes the fields from there.
-_STAND_INS: Final[Mapping[str, _StandIn]] = {
-    name: _StandIn(name)
-    for name in (
-        *("__dataclass_fields__", "__dataclass_params__", "__match_args__"),
-        *("__init__", "__repr__", "__eq__", "__hash__"),
-    )
-}
+_MADE_WHEN_USED: Final = (
+    *("__dataclass_fields__", "__dataclass_params__", "__match_args__"),
+    *("__init__", "__repr__", "__eq__", "__hash__"),
+)
 
 
 def _with_slots(options: Mapping[str, bool], cls: type) -> type:
@@ -84,7 +81,7 @@ def _with_slots(options: Mapping[str, bool], cls: type) -> type:
     body["__slots__"] = tuple(name for name in fields if name not in inherited)
     defaults = {name: names[name] for name in annotations if name in names}
     body[_DECLARATION] = _Declaration(annotations, defaults, options)
-    body |= {name: _STAND_INS[name] for name in _names_to_make(body, options)}
+    body |= {name: _StandIn() for name in _names_to_make(body, options)}
     if options.get("frozen"):
         body |= {"__setattr__": _refuse_change, "__delattr__": _refuse_removal}
         body = {"__getstate__": _state, "__setstate__": _restore, **body}
@@ -100,7 +97,7 @@ def _names_to_make(body: Mapping[str, Any], options: Mapping[str, bool]) -> Iter
     has_eq = options.get("eq", True)
     has_hash = bool(has_eq and options.get("frozen"))
     is_made = {"__eq__": has_eq, "__repr__": options.get("repr", True), "__hash__": has_hash}
-    for name in _STAND_INS:
+    for name in _MADE_WHEN_USED:
         # Python itself sets `__hash__` to None where a class defines `__eq__`.
         if is_made.get(name, True) and body.get(name) is None:
             yield name
@@ -159,7 +156,7 @@ def _same_fields(cls: type, **options: bool) -> Any:
     own = vars(cls)
     body: dict[str, Any] = {
         **{name: one for name, one in inherited.items() if name not in declared.annotations},
-        **{name: own[name] for name in _STAND_INS if name in own and not _is_stand_in(own[name])},
+        **{name: own[name] for name in _MADE_WHEN_USED if name in own and not _is_stand_in(own[name])},
         **declared.defaults,
         "__annotations__": {name: one.type for name, one in inherited.items()}
         | dict(declared.annotations),

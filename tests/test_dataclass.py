@@ -164,6 +164,34 @@ def test_a_frozen_one_can_be_matched_copied_and_pickled() -> None:
         place.name = "there"  # type: ignore[misc]
 
 
+def test_a_derived_class_can_call_what_it_overrides() -> None:
+    @dataclass(slots=True)
+    class Base:
+        name: str
+
+    @dataclass(slots=True)
+    class Middle(Base):
+        size: int = 1
+
+    class Derived(Middle):
+        def __init__(self, name: str) -> None:
+            super().__init__(name.upper())
+
+        def __repr__(self) -> str:
+            return f"<{super().__repr__()}>"
+
+        def __eq__(self, other: object) -> bool:
+            return super().__eq__(other)
+
+        def base_repr(self) -> str:
+            return super(Middle, self).__repr__()
+
+    one = Derived("a")
+    assert (one.name, one == Derived("a"), one == Derived("b")) == ("A", True, False)
+    assert repr(one).endswith("Derived(name='A', size=1)>")
+    assert one.base_repr().endswith("Derived(name='A')")
+
+
 def test_threads_that_use_a_class_first_at_once_all_can() -> None:
     for _ in range(50):
 

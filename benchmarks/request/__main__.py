@@ -21,6 +21,7 @@ import anyio
 from benchmarks.request.asking import Added, BareSocket, Server, ask, running_server, save_chat
 from benchmarks.terminal.figures import Figure
 from benchmarks.terminal.measuring import median_of
+from benchmarks.terminal.process_tree import cpu_of
 from benchmarks.terminal.programs import OLLM
 from benchmarks.terminal.quiet import Others, load
 from benchmarks.terminal.report import exit_status, figures_table, quiet_report
@@ -106,7 +107,7 @@ async def measured(server: Server, folder: Path, options: argparse.Namespace) ->
             await save_chat(runtime.chats, f"chat-{length}", length, model)
         for number in range(options.rounds + 1):
             for length in options.lengths:
-                others = Others(time.process_time)
+                others = Others(lambda: time.process_time() + cpu_of(server.pid))
                 values = await one_round(runtime, server, f"chat-{length}", options.questions)
                 share = others.share()
                 for program, own in zip((OLLM, SOCKET), values, strict=True):

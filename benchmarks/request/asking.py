@@ -36,8 +36,8 @@ _LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class Server:
     """The server, and what it noted of its newest answer."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, pid: int) -> None:
+        self.url, self.pid = url, pid
 
     def noted(self) -> tuple[float, float]:
         """Return when the first byte of the request came, and the last of the answer was sent."""
@@ -62,7 +62,7 @@ def running_server(rate: float, pieces: int) -> Iterator[Server]:
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield Server(process.stdout.readline().strip())
+            yield Server(process.stdout.readline().strip(), process.pid)
         finally:
             process.kill()
 

@@ -15,6 +15,8 @@ OTHERS = 0.10
 """The share of one processor that others may use in a round that counts."""
 _STAT = Path("/proc/stat")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_GRAIN_S = 2 / _TICKS
+"""What the machine may count too much of the time between two looks."""
 _IDLE, _WAITING, _GUESTS = 3, 4, 8
 """Places in the line of all processors; guests are counted in the first two as well."""
 
@@ -51,5 +53,5 @@ class Others:
         (at, used, own), now, used_now = self._began, time.perf_counter(), self._machine()
         if used is None or used_now is None:
             return None
-        others = (used_now - used) - (self._own_s() - own) - sum(more_s)
+        others = (used_now - used) - (self._own_s() - own) - sum(more_s) - _GRAIN_S
         return max(0.0, others / (now - at))

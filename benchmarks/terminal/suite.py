@@ -13,8 +13,8 @@ from benchmarks.terminal.cases import Case
 from benchmarks.terminal.commands import Command
 from benchmarks.terminal.process_tree import cpu_of
 from benchmarks.terminal.programs import OLLM, Maker, ollm_last_chat
-from benchmarks.terminal.quiet import Others, load
-from benchmarks.terminal.rows import Row
+from benchmarks.terminal.quiet import BUSY, Others, load
+from benchmarks.terminal.rows import Row, Rows
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.seeds import Seeds
 
@@ -23,6 +23,8 @@ MEMORY = Path("/dev/shm")
 PEER_TIMES = 2.0
 """How many times as long a peer takes, mostly to start, and to show what is long there."""
 PEER_FIRST_S = 6
+MOST_REPEATED = 3
+"""How many rounds of a case are repeated at most because others used the machine."""
 
 
 class Suite:
@@ -37,8 +39,7 @@ class Suite:
         """Return who takes part in a round of a case."""
         rivals = [name for name in case.rivals if name in self._peers]
         others = [name for name in self._peers if case.peers and name not in rivals]
-        always = [*case.programs, *rivals] if round_ < case.rounds else []
-        return [*always, *([*case.once, *others] if round_ == 0 else ())]
+        return [*case.programs, *rivals, *([*case.once, *others] if round_ == 0 else ())]
 
     def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
         """Estimate how long the groups take."""
@@ -59,10 +60,23 @@ class Suite:
         with tempfile.TemporaryDirectory(prefix="ollm-bench-chats-", dir=in_memory) as folder:
             seeds = Seeds(Path(folder))
             for group in groups:
-                for at in range(max(case.rounds for case in group)):
-                    for case in group:
-                        for name in self.programs(case, at):
-                            yield self._row(case, name, at, seeds)
+                yield from self._rounds(group, seeds)
+
+    def _rounds(self, group: Sequence[Case], seeds: Seeds) -> Iterator[Row]:
+        """Measure a group; a round in which others used the machine is repeated."""
+        rows = Rows([])
+        for at in range(max(case.rounds for case in group) + MOST_REPEATED):
+            for case in group:
+                if at >= case.rounds + self._repeats(case, rows):
+                    continue
+                for name in self.programs(case, at):
+                    rows.all.append(row := self._row(case, name, at, seeds))
+                    yield row
+
+    def _repeats(self, case: Case, rows: Rows) -> int:
+        """Return how many rounds of a case have to be repeated, on a machine that was quiet."""
+        noisy = {row.round for row in rows.noisy if row.case == case.name}
+        return min(MOST_REPEATED, len(noisy)) if self._load <= BUSY else 0
 
     def _load_once(self, groups: Sequence[Sequence[Case]]) -> None:
         """Start every program once, so that compiling and reading from disk are not measured."""
@@ -87,7 +101,7 @@ class Suite:
             maker = ollm_last_chat if name == OLLM else maker
         has_heart = case.has_heart and name not in self._peers
         with Backend() as backend:
-            others = Others(lambda: time.process_time() + cpu_of(backend.pid))
+            others = Others(lambda: sum(os.times()[:4]) + cpu_of(backend.pid))
             try:
                 with Run(maker, backend, seed=home, has_heart=has_heart) as run:
                     values = case.scenario(run)

@@ -2,11 +2,12 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 from benchmarks.terminal.__main__ import arguments, chosen, tell
-from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, document_name
+from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, Case, document_name
 from benchmarks.terminal.commands import CODEX
 from benchmarks.terminal.figures import FIGURES, Figure
 from benchmarks.terminal.measuring import (
@@ -33,6 +34,8 @@ from benchmarks.terminal.report import (
     quiet_report,
 )
 from benchmarks.terminal.rows import Row, Rows, percentile, row_from
+from benchmarks.terminal.scenarios.startup import idle
+from benchmarks.terminal.seeds import Seeds
 from benchmarks.terminal.suite import Suite
 
 pytestmark = pytest.mark.slow
@@ -191,7 +194,6 @@ def test_peers_take_part_in_one_round_of_what_compares_them() -> None:
     assert "a peer" in suite.programs(startup, 0)
     assert suite.programs(startup, 1) == [OLLM, BARE]
     assert Suite({}, [CODEX, "a peer"]).programs(startup, 1) == [OLLM, BARE, CODEX]
-    assert suite.programs(startup, startup.rounds) == []
     assert "a peer" not in suite.programs(idle, 0)
     assert suite.seconds([[startup]]) > Suite({}).seconds([[startup]])
 
@@ -234,6 +236,30 @@ def test_a_noisy_round_counts_for_no_program() -> None:
     theirs = [Row(BARE, STARTUP, at, {"usable_s": 0.1}, others=at * 0.3) for at in range(2)]
     left = Rows([*mine, *theirs]).quiet()
     assert {(row.program, row.round) for row in left.all} == {(OLLM, 0), (BARE, 0)}
+
+
+class Noisy(Suite):
+    """Rows of a machine that others used in some rounds."""
+
+    def __init__(self, load: float, *noisy: int) -> None:
+        super().__init__({})
+        self._load, self._noisy = load, noisy
+
+    def _row(self, case: Case, name: str, at: int, seeds: Seeds) -> Row:
+        return Row(name, case.name, at, others=0.5 if at in self._noisy else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("suite", "rounds"),
+    [(Noisy(0.1), 2), (Noisy(0.1, 1), 3), (Noisy(0.1, 1, 2), 4), (Noisy(2.0, 1), 2)],
+)
+def test_a_noisy_round_is_repeated_where_it_could_be_judged(suite: Noisy, rounds: int) -> None:
+    case = Case(name="one", scenario=idle, rounds=2, programs=(OLLM,), seconds=1)
+    longer = replace(case, name="longer", rounds=3)
+    rows = Rows(list(suite.run([[case, longer]])))
+    assert rows.rounds("one", OLLM) == rounds
+    assert rows.rounds("longer", OLLM) == rounds + 1
+    assert max(row.round for row in Rows(list(Noisy(0.1, *range(99)).run([[case]]))).all) == 4
 
 
 def test_it_is_told_why_nothing_is_judged() -> None:

@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from textual import events
+from textual import constants, events
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.graphics import CellSize, TerminalPictures, cell_size
-from ollm_tui.tui.terminal.keyboard import Keyboard, TerminalReport, is_inside
+from ollm_tui.tui.terminal.keyboard import KEY_PROTOCOL, Keyboard, TerminalReport, is_inside
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -76,7 +76,9 @@ class TerminalDriver(LinuxDriver):
         while not self.exit_event.is_set():
             deadline = keyboard.deadline
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready, _, _ = select.select([self.fileno, self._wake.fileno()], [], [], patience)
+            inputs = (self.fileno, self._wake.fileno())
+            has_waited = not select.select(inputs, (), (), 0)[0]
+            ready = select.select(inputs, (), (), patience)[0]
             has_more = self.fileno in ready
             messages = keyboard.tick(time.monotonic(), has_more=has_more)
             if has_more:
@@ -88,7 +90,7 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     raise OSError(errno.EIO, "end of input")
                 data = self._with_enter_keys(data)
-                messages += keyboard.feed(data, time.monotonic())
+                messages += keyboard.feed(data, time.monotonic(), has_waited=has_waited)
             for message in messages:
                 self.process_message(message)
 
@@ -115,6 +117,8 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
         if typed is not None:
             self.attrs_before = typed.attributes
+        if not constants.DISABLE_KITTY_KEY:
+            self.write(KEY_PROTOCOL)
         signal.signal(signal.SIGWINCH, self._note_size)
         self.pictures.kitty.send_all()
 

@@ -29,6 +29,9 @@ from ollm_tui.decode.clean import clean
 
 logger = logging.getLogger(__name__)
 
+_ESCAPE: Final = "\x1b"
+KEY_PROTOCOL: Final = f"{_ESCAPE}[?u"
+"""Asks for the flags of the kitty keyboard protocol; a terminal without it says nothing."""
 LONE_ESCAPE_S: Final = 0.002
 """How long a lone Esc may be the start of a sequence: a terminal writes all of one at once."""
 SLOW_LINE_ESCAPE_S: Final = 0.02
@@ -51,7 +54,6 @@ TYPED_BYTES: Final = 32
 """A read of at most this size after a pause is a key press, not more of a paste."""
 WIDEST, TALLEST = 2000, 1000
 
-_ESCAPE: Final = "\x1b"
 _LATE_REST: Final = ("[", "O")
 _ALT_ENTER: Final = "\x1b\r"
 _SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
@@ -75,6 +77,10 @@ _BEGUN_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*")
 _CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*[A-Za-z]")
 """A key of an old terminal; of one that is not known, the parser would type the letter."""
 _ATTRIBUTES: Final = re.compile(rf"{_ESCAPE}\[\?([0-9;]*)c")
+_PROTOCOL: Final = re.compile(rf"{_ESCAPE}\[\?([0-9]{{1,4}})u")
+"""The answer to `KEY_PROTOCOL`."""
+_UNMISTAKABLE_ESCAPE: Final = 1 | 8
+"""The flags with which Esc sends a whole sequence."""
 _CELL: Final = re.compile(rf"{_ESCAPE}\[6;([0-9]{{1,4}});([0-9]{{1,4}})t")
 _LONGEST_SEQUENCE: Final = 32
 """Textual's parser would turn a longer one into letters; no known sequence is as long."""
@@ -107,6 +113,10 @@ class _EscapeWait:
         self.lone_s = max(wait, self._least)
         self.sequence_s = max(SEQUENCE_S, self._least)
         self._told_at: float | None = None
+
+    def note_protocol(self) -> None:
+        """Note that the Esc key sends a sequence of its own: a lone Esc begins another one."""
+        self.lone_s = self.sequence_s
 
     def note_gap(self, seconds: float) -> None:
         """Note how long a sequence stood still before it went on."""
@@ -146,11 +156,15 @@ class Keyboard:
         self._last_read = 0.0
         self.deadline: float | None = None
 
-    def feed(self, data: bytes, now: float) -> list[Message]:
-        """Return the messages that the bytes complete."""
+    def feed(self, data: bytes, now: float, *, has_waited: bool = True) -> list[Message]:
+        """Return the messages that the bytes complete.
+
+        `has_waited` is whether nothing was there to be read before; else the pause since the last
+        bytes was the program's, and tells nothing about the line.
+        """
         text = self._decoder.decode(data)
         if self._paste is None:
-            messages = self._keys(self._begun(text, now) + text, now)
+            messages = self._keys(self._begun(text, now, has_waited) + text, now)
         else:
             messages = self._collect(text, len(data) <= TYPED_BYTES, now)
         self._last_read = now
@@ -158,10 +172,10 @@ class Keyboard:
             self.deadline = now + self._wait.sequence_s
         return list(_without_storms(messages))
 
-    def _begun(self, text: str, now: float) -> str:
+    def _begun(self, text: str, now: float, has_waited: bool) -> str:
         """Return what a text goes on with, and learn from it how the line delivers sequences."""
         if self._held and not text.startswith(_ESCAPE):
-            self._wait.note_gap(now - self._last_read)
+            self._wait.note_gap(now - self._last_read if has_waited else 0.0)
         elif self._wait.is_late_rest(text, now):
             return _ESCAPE
         return self._held
@@ -247,6 +261,11 @@ class Keyboard:
                 yield from self._feed(part.removeprefix(_ALT_ENTER))
                 continue
             length = _sequence_length(part)
+            if flags := _PROTOCOL.fullmatch(part[:length]):
+                if int(flags[1]) & _UNMISTAKABLE_ESCAPE:
+                    self._wait.note_protocol()
+                yield from self._feed(part[length:])
+                continue
             if report := _report(part[:length]):
                 yield report
                 yield from self._feed(part[length:])

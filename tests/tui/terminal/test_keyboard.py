@@ -167,6 +167,30 @@ def test_a_terminal_that_tells_escape_apart_waits_for_nothing(terminal: Terminal
     assert terminal.keyboard.deadline is None
 
 
+def test_where_escape_sends_a_sequence_of_its_own_a_late_rest_is_no_escape(
+    terminal: Terminal,
+) -> None:
+    terminal.send(b"\x1b[?25u")
+    assert terminal.messages == []
+    drip(terminal, b"\x1b[A\x1b[27u", SEQUENCE_S * 0.9)
+    assert terminal.keys == ["up", "escape"]
+
+
+def test_a_protocol_that_leaves_escape_alone_changes_nothing(terminal: Terminal) -> None:
+    terminal.send(b"\x1b[?0u\x1b")
+    terminal.wait(LONE_ESCAPE_S)
+    assert terminal.keys == ["escape"]
+
+
+def test_a_pause_of_the_program_makes_no_later_escape_wait(terminal: Terminal) -> None:
+    terminal.send(b"\x1b[")
+    terminal.now += SEQUENCE_S / 2
+    terminal.messages += terminal.keyboard.feed(b"A", terminal.now, has_waited=False)
+    terminal.send(b"\x1b")
+    terminal.wait(LONE_ESCAPE_S)
+    assert terminal.keys == ["up", "escape"]
+
+
 def test_who_set_a_longer_escape_delay_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ESCDELAY", "100")
     terminal = Terminal()
