@@ -156,7 +156,11 @@ def _same_fields(cls: type, **options: bool) -> Any:
     own = vars(cls)
     body: dict[str, Any] = {
         **{name: one for name, one in inherited.items() if name not in declared.annotations},
-        **{name: own[name] for name in _MADE_WHEN_USED if name in own and not _is_stand_in(own[name])},
+        **{
+            name: own[name]
+            for name in _MADE_WHEN_USED
+            if name in own and not _is_stand_in(own[name])
+        },
         **declared.defaults,
         "__annotations__": {name: one.type for name, one in inherited.items()}
         | dict(declared.annotations),
