@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ollm_tui.tui.terminal.driver import is_slow_line
+from ollm_tui.tui.terminal.keyboard import KEY_PROTOCOL
 from tests.support.pty_session import PtySession, wait_until
 from tests.support.vt import grammar
 from tests.tui.terminal.test_keyboard import END, HOSTILE, START
@@ -41,6 +42,14 @@ def test_escape_and_a_later_letter_are_two_keys_and_a_sequence_is_one() -> None:
         session.wait_for("key 3 up")
         session.write(b"\x1b\r")
         session.wait_for("key 4 alt+enter")
+
+
+def test_a_terminal_is_asked_for_its_key_protocol_and_its_answer_is_no_key() -> None:
+    with start("keys") as session:
+        session.wait_for(KEY_PROTOCOL.encode())
+        session.write(b"\x1b[?25u")
+        session.write(b"\x1b[97u")
+        session.wait_for("key 1 a")
 
 
 @pytest.mark.parametrize(
