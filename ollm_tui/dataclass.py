@@ -7,7 +7,7 @@ standard library's, which also makes the methods. See docs/adr/0014-dataclasses.
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from dataclasses import field as field
 from functools import partial
@@ -182,7 +182,7 @@ def _take(cls: type, made: type, names: Iterable[str]) -> None:
 
 def _constructor(cls: Any) -> Callable[..., None]:
     """Return what the standard library would make, from one text instead of six."""
-    fields = dataclasses.fields(cls)
+    fields = _plain_fields(cls) or dataclasses.fields(cls)
     by_place = [one for one in fields if one.init and not one.kw_only]
     by_name = [one for one in fields if one.init and one.kw_only]
     me = "self" if all(one.name != "self" for one in fields) else "_self"
@@ -208,6 +208,29 @@ def _constructor(cls: Any) -> Callable[..., None]:
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__annotations__ = {one.name: one.type for one in (*by_place, *by_name)} | {"return": None}
     return made  # type: ignore[no-any-return]
+
+
+def _plain_fields(cls: type) -> "Sequence[dataclasses.Field[Any]]":
+    """Return the fields of a class that inherits none, without making a class to ask for them.
+
+    Nothing for a class that the standard library refuses, so that it says why.
+    """
+    declared = _declared(cls)
+    if any("__dataclass_fields__" in vars(base) for base in cls.__mro__[1:]):
+        return ()
+    fields: list[dataclasses.Field[Any]] = []
+    for name, kind in declared.annotations.items():
+        if _is_class_variable(kind):
+            continue
+        default = declared.defaults.get(name, MISSING)
+        one = default if isinstance(default, dataclasses.Field) else field(default=default)
+        if one.default.__class__.__hash__ is None:
+            return ()
+        one.name, one.type = name, kind
+        if one.kw_only is MISSING:
+            one.kw_only = declared.options.get("kw_only", False)
+        fields.append(one)
+    return () if _follows_default(fields) else fields
 
 
 def _parameter(one: "dataclasses.Field[Any]") -> str:

@@ -52,6 +52,7 @@ def import_command(path: str) -> Any:
     try:
         return import_name(path)
     finally:
+        gc.freeze()  # else all that was loaded would be looked through at once
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         gc.enable()
 

@@ -1,6 +1,8 @@
 """`ollm_tui.lazy`: patterns that are compiled when they are used."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -70,3 +72,13 @@ def test_modules_put_patterns_off() -> None:
     }
     allowed = ("engines/", "providers/embedded/", *(f"tui/{one}/" for one in PAINTING))
     assert {name for name in eager if not name.startswith(allowed)} == set()
+
+
+def test_what_a_command_loads_is_not_looked_through_for_garbage() -> None:
+    code = (
+        "import gc\nfrom ollm_tui.lazy import import_command\n"
+        "import_command('ollm_tui.cli.config:run_config')\n"
+        "print(gc.isenabled(), len(gc.get_objects()) < gc.get_freeze_count())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 SHIPPED = frozenset({"cl100k_base", "o200k_base"})
 SAME_RANKS: Mapping[str, str] = {"o200k_harmony": "o200k_base"}
 """Encodings that differ from another one only in their control tokens."""
+_BEGINNINGS = ("gpt", "chatgpt", "o1", "o3", "o4", "text-", "davinci", "babbage")
+"""How the names of models begin that have these encodings: tiktoken is not loaded for others."""
 SLICE = 32 * 1024
 """Characters encoded at once: tiktoken's pattern engine fails on a million spaces in a row."""
 
@@ -123,10 +125,12 @@ def encoding_name(model: str) -> str | None:
 
     It recognizes names such as `openai/gpt-4o` and `gpt-oss:20b`.
     """
+    plain = model.rpartition("/")[2].replace(":", "-")
+    if not plain.startswith(_BEGINNINGS):
+        return None
     # Imported here for the same reason as above.
     from tiktoken import encoding_name_for_model
 
-    plain = model.rpartition("/")[2].replace(":", "-")
     try:
         name = encoding_name_for_model(plain)
     except KeyError:

@@ -20,9 +20,9 @@ from tests.cli.fake_ollama import FakeOllama
 HEAVY = {"textual", "rich", "httpx", "pydantic", "pydantic_settings", "anyio", "tomlkit"}
 BESIDE = {"textual", "rich", "click", "pygments", "pydantic_settings", "dotenv"}
 """What draws a screen, and what reads settings from variables, of which there are none."""
-BESIDE |= {"importlib.metadata", "yaml"}
+BESIDE |= {"importlib.metadata", "yaml", "tiktoken"}
 BESIDE |= {"ollm_tui.attachments.attachment", "ollm_tui.models.family_schema"}
-"""What looks for plugins, reads families and attaches files, if there are none."""
+"""What looks for plugins, reads families, counts as OpenAI and attaches files, without any."""
 
 
 @pytest.mark.parametrize(

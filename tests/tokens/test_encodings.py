@@ -13,8 +13,17 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken.model import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 
-from ollm_tui.tokens.encodings import SHIPPED, SLICE, Encoding, Encodings, encoding_name, read_ranks
+from ollm_tui.tokens.encodings import (
+    SAME_RANKS,
+    SHIPPED,
+    SLICE,
+    Encoding,
+    Encodings,
+    encoding_name,
+    read_ranks,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +69,17 @@ async def found(encodings: Encodings, model: str) -> Encoding:
 )
 def test_a_models_encoding_is_known_by_its_name(model: str, name: str | None) -> None:
     assert encoding_name(model) == name
+
+
+def test_every_name_is_known_that_tiktoken_has_a_bundled_encoding_for() -> None:
+    known = {**MODEL_TO_ENCODING, **MODEL_PREFIX_TO_ENCODING}
+    names = {
+        name for name, encoding in known.items() if SAME_RANKS.get(encoding, encoding) in SHIPPED
+    }
+    fine_tuned = {
+        name for name in names if name.startswith("ft:")
+    }  # `:` is what Ollama's tags have
+    assert [name for name in sorted(names - fine_tuned) if encoding_name(name) is None] == []
 
 
 @pytest.mark.parametrize(
