@@ -77,6 +77,14 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=300, help="of the answer that is written")
     parser.add_argument("--length", type=int, default=3000, help="tokens of the first question")
+    parser.add_argument(
+        "--alike", action="store_true", help="the built-in engine runs that server, too"
+    )
+    parser.add_argument(
+        "--own-threads",
+        action="store_true",
+        help="the server chooses its threads and how they wait",
+    )
     options = parser.parse_args(given)
     program = shutil.which(options.server or SERVER)
     if options.server and program is None:
@@ -94,7 +102,12 @@ async def measured(options: argparse.Namespace, program: str | None) -> list[Row
     """Take all rounds, both engines in turn."""
     model = options.model.expanduser().absolute()
     window = 2 * options.length
-    settings = EmbeddedSettings(context=window, engine=EngineSettings(), idle_unload_s=None)
+    settings = EmbeddedSettings(
+        context=window,
+        engine=EngineSettings(),
+        idle_unload_s=None,
+        program=Path(program) if program is not None and options.alike else None,
+    )
     library = FolderLibrary([model.parent])
     rows: list[Row] = []
     async with EmbeddedProvider(library, settings) as provider:
@@ -104,7 +117,8 @@ async def measured(options: argparse.Namespace, program: str | None) -> list[Row
         ours = BuiltIn(provider, name)
         text = await ours.text_of(options.length)
         loading = settings.options_of(name)
-        threads = [str(loading.threads), str(loading.threads_batch)]
+        threads = ["--threads", str(loading.threads), "--threads-batch", str(loading.threads_batch)]
+        threads = [] if options.own_threads else threads
         with tempfile.TemporaryFile() as log, running(program, model, window, threads, log) as port:
             for number in range(options.rounds):
                 rows += await one_round(ours, port, text, number, options.tokens)
@@ -233,9 +247,9 @@ def running(
         port = int(free.getsockname()[1])
     command = [program, "--model", str(model), "--host", "127.0.0.1", "--port", str(port)]
     command += ["--ctx-size", str(window), "--api-key", KEY, "--parallel", "1", "--no-warmup"]
-    command += ["--threads", threads[0], "--threads-batch", threads[1]]
+    command += threads
     # As the built-in engine waits: threads that spin make it many times slower on busy cores.
-    waits = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
+    waits = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "300"} if threads else {}
     with subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **waits}) as process:
         try:
             _wait_until_ready(process, port)

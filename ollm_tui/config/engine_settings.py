@@ -22,7 +22,9 @@ class EngineSettings(SettingsSection):
     """What can be the same for every model."""
 
     threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
-        None, examples=[4], description="Processor threads; not set is half of the cores."
+        None,
+        examples=[4],
+        description="Processor threads; not set is the physical cores, one processor left out.",
     )
     threads_batch: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
         None,

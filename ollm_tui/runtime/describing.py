@@ -258,7 +258,7 @@ class SettingSources:
             yield self._usual_window(engine)
         yield self._configured("keep_alive", kept, ("embedded", "idle_unload_s"), "engine")
         if engine.threads is None:
-            threads = "half of the cores"
+            threads = "physical cores"
             yield self._configured("threads", threads, ("embedded", "threads"), "engine")
         if engine.threads is None and engine.threads_batch is None:
             reading = ("embedded", "threads_batch")

@@ -305,6 +305,7 @@ class StubEngine:
     ready_at = 0.0
     replaced = None
     has_read = False
+    state_name = None
     read_chat = None
     leases = 1
 

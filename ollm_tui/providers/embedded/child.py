@@ -27,6 +27,8 @@ NO_GPU = "no_gpu"
 ERRORS_ONLY = 1
 """llama.cpp's log level; the reason for a failed load is only in its log."""
 
+SPINS = "300"
+"""How often a thread looks for the others before it sleeps: about as long as waking it takes."""
 HEALTH_S, POLL_S = 2.0, 0.05
 STARTS = 2
 """How often llama-server is started when another program takes its port."""
@@ -210,9 +212,10 @@ def _say(descriptor: int, line: dict[str, object]) -> None:
 
 def _serve(settings: Settings) -> "xllamacpp.Server":
     """Start the server with everything switched off that a local chat does not need."""
-    # Spinning barriers halve the speed on shared cores; OpenMP reads these when it is loaded.
+    # Threads that spin for long make each other wait on shared cores, and those that sleep at once
+    # are woken some hundred times a token. OpenMP reads these when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     os.environ["GGML_NO_BACKTRACE"] = "1"  # a crash starts no debugger
     # Imported here because the library reads these variables when it is loaded.
     import xllamacpp

@@ -69,9 +69,12 @@ class PromptStates:
         folder = request.state_folder
         characters = sum(len(message.text) for message in request.conversation)
         engine.read_chat = None
-        if self._root is None or folder is None or folder.parent != self._root:
-            return None
-        if engine.plan.options.draft_model is not None:  # whose part is not in the file
+        if self._root is None or engine.plan.options.draft_model is not None:
+            return None  # what a draft model has read is not in the file
+        if is_new:
+            engine.state_name = await to_thread.run_sync(_file_name, engine.plan)
+        name = engine.state_name
+        if name is None or folder is None or folder.parent != self._root:
             return None
         chat = ReadChat(folder)
         if engine.leases <= 1:  # else it is unknown whose prompt it reads last
@@ -84,13 +87,13 @@ class PromptStates:
             with anyio.CancelScope() as scope, ExitStack() as listening:
                 if request.signal is not None:
                     listening.callback(request.signal.subscribe(scope.cancel))
-                await self._restore(server, folder / _file_name(engine.plan))
+                await self._restore(server, folder / name)
         return chat
 
     async def keep(self, engine: "Engine[EnginePlan]", server: SlotFiles) -> None:
         """Write what an engine that is about to end has read of a chat, if that is worth it."""
-        chat, root = engine.read_chat, self._root
-        if root is None or chat is None or chat.tokens < FEWEST_TOKENS:
+        chat, name = engine.read_chat, engine.state_name
+        if name is None or chat is None or chat.tokens < FEWEST_TOKENS:
             return
         part = _part_of(chat.folder)
         try:
@@ -98,8 +101,7 @@ class PromptStates:
                 return
             written = await server.save_slot(part.name, KEEP_S)
             if abs(written - chat.tokens) <= SLACK_TOKENS:  # else it has read something else since
-                target = chat.folder / _file_name(engine.plan)
-                await to_thread.run_sync(self._publish, part, target)
+                await to_thread.run_sync(self._publish, part, chat.folder / name)
         except (AIError, OSError):
             pass  # then it is read again
         finally:
@@ -148,7 +150,11 @@ class PromptStates:
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
         assert self._root is not None
-        for path in (*self._root.glob(f"*/*{SUFFIX}"), *self._root.glob(f"*{PART_SUFFIX}")):
+        found: list[Path] = []
+        with suppress(OSError):  # a folder may go meanwhile
+            found += self._root.glob(f"*/*{SUFFIX}")
+            found += self._root.glob(f"*{PART_SUFFIX}")
+        for path in found:
             with suppress(OSError):
                 status = path.stat()
                 yield status.st_mtime, status.st_size, path
@@ -161,14 +167,20 @@ def note_answer(engine: "Engine[EnginePlan]", chat: ReadChat | None, usage: Usag
         chat.tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0) - 1
 
 
-def _file_name(plan: "EnginePlan") -> str:
-    """Return a name that only the same model, loaded in the same way, has."""
+def _file_name(plan: "EnginePlan") -> str | None:
+    """Return a name that only the same model, loaded in the same way, has; blocks.
+
+    None if one of its files is gone, so that nobody can load it in the same way again.
+    """
     options = plan.options
     files = (plan.path, *options.lora, *([options.projector] if options.projector else []))
     facts: list[object] = [plan.program, plan.context, options.cache_type_k, options.cache_type_v]
-    for path in files:
-        status = path.stat()
-        facts += [path, status.st_size, status.st_mtime_ns]
+    try:
+        for path in files:
+            status = path.stat()
+            facts += [path, status.st_size, status.st_mtime_ns]
+    except OSError:
+        return None
     facts.append(options.flash_attention)
     return sha256(repr(facts).encode()).hexdigest()[:32] + SUFFIX
 

@@ -16,7 +16,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.embedded.machine_limits import usable_cores
+from ollm_tui.providers.embedded.machine_limits import Processors
 from ollm_tui.providers.embedded.plan import merged
 
 if TYPE_CHECKING:
@@ -55,19 +55,20 @@ class EmbeddedSettings:
     """Between two checks that an engine in use responds."""
     most_loaded: int = 1
     """Models kept in memory at once; one that is answering is never unloaded."""
+    processors: Processors = field(default_factory=Processors, compare=False)
+    """What engines may use of this machine."""
 
     def options_of(
         self, name: str, known: ModelEngineSettings | None = None
     ) -> ModelEngineSettings:
         """Return how a model is loaded: its own settings over those of every model, over `known`.
 
-        Answers are slower with more threads than half of the shared cores; prompts are read the
-        faster the more there are.
+        Answers are slower with more threads than physical cores, and where other programs take one
+        of them; prompts are read the faster the more processors there are.
         """
         own = merged(self.models.get(name, ModelEngineSettings()), self.engine, known)
-        cores = usable_cores()
-        threads = own.threads or max(1, cores // 2)
-        threads_batch = own.threads_batch or own.threads or cores
+        threads = own.threads or self.processors.in_step
+        threads_batch = own.threads_batch or own.threads or self.processors.usable
         return own.model_copy(update={"threads": threads, "threads_batch": threads_batch})
 
     def window_of(self, name: str, *, trained: int | None, sidecar: int | None) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from ollm_tui.decode.json_fields import as_object
@@ -60,6 +61,8 @@ class Engine(Generic[PlanT]):
         """Whether it is ended without grace, because its work is no longer wanted."""
         self.has_read = False
         """Whether it was asked anything yet."""
+        self.state_name: str | None = None
+        """The name of the files that keep what it has read; None if nothing is kept."""
         self.read_chat: ReadChat | None = None
         """The saved chat that it has read last."""
         self.exited = anyio.Event()
@@ -337,9 +340,10 @@ class Supervisor:
         self, plan: Plan, process: ChildProcess, scope: anyio.CancelScope
     ) -> Engine[Any]:
         key = secrets.token_urlsafe(KEY_BYTES)
-        instructions = {"parent": os.getpid(), "key": key, **plan.instructions()}
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
+                told = await to_thread.run_sync(plan.instructions, abandon_on_cancel=True)
+                instructions = {"parent": os.getpid(), "key": key, **told}
                 await process.write(json.dumps(instructions).encode() + b"\n")
                 report = await _ready(process, plan)
         except TimeoutError:

@@ -3,7 +3,8 @@
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -190,7 +191,7 @@ def chat_request(folder: Path | None, signal: AbortSignal | None = None) -> Requ
 async def kept_state(states: PromptStates, folder: Path, model: Path) -> Path:
     """Leave a state of the chat as an engine does."""
     await states.begin(engine_of(model), SlotServer(refuse), chat_request(folder))
-    path = folder / prompt_states._file_name(engine_of(model).plan)
+    path = folder / str(prompt_states._file_name(engine_of(model).plan))
     path.write_bytes(b"state")
     return path
 
@@ -250,6 +251,82 @@ async def test_a_chat_that_is_deleted_while_its_state_is_read_leaves_nothing(
         await kept_state(states, folder, model)
         await states.begin(engine_of(model), SlotServer(delete), chat_request(folder))
         assert list(root.iterdir()) == []
+
+
+class WritingServer(SlotServer):
+    """A server that writes a state of as many tokens as a test says."""
+
+    def __init__(self, root: Path, tokens: int) -> None:
+        super().__init__(refuse)
+        self._root = root
+        self._tokens = tokens
+
+    async def save_slot(self, file_name: str, within_s: float) -> int:
+        (self._root / file_name).write_bytes(b"state")
+        return self._tokens
+
+
+async def read_by(states: PromptStates, engine: "Engine[EnginePlan]", folder: Path) -> None:
+    """Let an engine answer a long chat."""
+    chat = await states.begin(engine, SlotServer(refuse), chat_request(folder))
+    note_answer(engine, chat, Usage(prompt_tokens=5000, completion_tokens=2))
+
+
+async def test_a_model_file_that_is_removed_while_it_loads_does_not_fail_its_answer(
+    tmp_path: Path, model: Path
+) -> None:
+    root = tmp_path / "s"
+    states, engine = PromptStates(root, 1 << 30), engine_of(model)
+    model.unlink()
+    await read_by(states, engine, root / "c")
+    await states.keep(engine, WritingServer(root, 5001))
+    assert not root.exists()
+
+
+async def test_a_state_is_named_for_the_file_that_was_loaded_and_not_for_a_later_one(
+    tmp_path: Path, model: Path
+) -> None:
+    root = tmp_path / "s"
+    states, engine = PromptStates(root, 1 << 30), engine_of(model)
+    loaded = prompt_states._file_name(engine.plan)
+    await read_by(states, engine, root / "c")
+    model.write_bytes(b"another model")
+    await states.keep(engine, WritingServer(root, 5001))
+    assert [path.name for path in kept(root)] == [loaded]
+    assert loaded != prompt_states._file_name(engine.plan)
+
+
+async def test_the_files_of_a_model_are_looked_at_off_the_event_loop(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, here = tmp_path / "s", threading.get_ident()
+    states, engine = PromptStates(root, 1 << 30), engine_of(model)
+    threads: list[int] = []
+    name_of = prompt_states._file_name
+
+    def noted(plan: EnginePlan) -> str | None:
+        threads.append(threading.get_ident())
+        return name_of(plan)
+
+    monkeypatch.setattr(prompt_states, "_file_name", noted)
+    await read_by(states, engine, root / "c")
+    await states.keep(engine, WritingServer(root, 5001))
+    assert threads
+    assert here not in threads
+    assert len(kept(root)) == 1
+
+
+async def test_a_folder_that_goes_while_the_states_are_listed_does_not_fail_an_answer(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanished(folder: Path, _pattern: str) -> Iterator[Path]:
+        raise FileNotFoundError(folder)
+
+    states = PromptStates(tmp_path / "s", 1 << 30)
+    monkeypatch.setattr(Path, "glob", vanished)
+    assert await states.begin(
+        engine_of(model), SlotServer(refuse), chat_request(tmp_path / "s" / "c")
+    )
 
 
 async def test_an_answer_counts_for_its_own_chat_only(tmp_path: Path, model: Path) -> None:

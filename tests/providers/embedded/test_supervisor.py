@@ -2,17 +2,19 @@
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
 
 from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
@@ -168,6 +170,26 @@ async def test_every_engine_has_a_key_of_its_own_that_no_process_list_shows() ->
     assert first.key != second.key
     assert len(first.key) >= 43
     assert first.key.encode() not in command + environment
+
+
+class SlowPlan(EnginePlan):
+    """A plan whose files are on a slow disk: it notes which thread waits for it."""
+
+    threads: ClassVar[list[int]] = []
+
+    def instructions(self) -> JsonObject:
+        self.threads.append(threading.get_ident())
+        return super().instructions()
+
+
+async def test_what_an_engine_is_told_is_read_from_the_disk_off_the_event_loop() -> None:
+    slow = SlowPlan(name="a", path=Path("/nowhere"), context=4096)
+    async with (
+        Supervisor(settings(), command=program(SERVES)) as supervisor,
+        supervisor.lease(slow),
+    ):
+        assert SlowPlan.threads
+        assert threading.get_ident() not in SlowPlan.threads
 
 
 async def test_an_idle_model_makes_room_for_another() -> None:
