@@ -150,11 +150,11 @@ class PromptStates:
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
         assert self._root is not None
-        found: list[Path] = []
+        paths: list[Path] = []
         with suppress(OSError):  # a folder may go meanwhile
-            found += self._root.glob(f"*/*{SUFFIX}")
-            found += self._root.glob(f"*{PART_SUFFIX}")
-        for path in found:
+            paths += self._root.glob(f"*/*{SUFFIX}")
+            paths += self._root.glob(f"*{PART_SUFFIX}")
+        for path in paths:
             with suppress(OSError):
                 status = path.stat()
                 yield status.st_mtime, status.st_size, path

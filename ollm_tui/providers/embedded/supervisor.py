@@ -342,8 +342,10 @@ class Supervisor:
         key = secrets.token_urlsafe(KEY_BYTES)
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
-                told = await to_thread.run_sync(plan.instructions, abandon_on_cancel=True)
-                instructions = {"parent": os.getpid(), "key": key, **told}
+                plan_instructions = await to_thread.run_sync(
+                    plan.instructions, abandon_on_cancel=True
+                )
+                instructions = {"parent": os.getpid(), "key": key, **plan_instructions}
                 await process.write(json.dumps(instructions).encode() + b"\n")
                 report = await _ready(process, plan)
         except TimeoutError:
