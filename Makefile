@@ -109,7 +109,7 @@ smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m scripts.smoke
 
-bench: need-python  ## All figures of docs/performance.md in about 26 minutes (ARGS="--help": choices)
+bench: need-python  ## All figures of docs/performance.md in about 28 minutes (ARGS="--help": choices)
 	@$(BOOTSTRAP) test
 	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=$$?; \
 	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; \
@@ -122,7 +122,7 @@ bench-peers: need-python  ## Fetch the programs that `make bench` compares with,
 
 bench-stream: need-python  ## CPU, lag and growth of streamed answers against bare Textual and cat
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m benchmarks.terminal stream $(ARGS)
+	$(BIN)/python -m benchmarks.terminal stream words $(ARGS)
 
 bench-echo: need-python  ## Keys and the longest stall while 1,000 tokens a second stream; scrolling
 	@$(BOOTSTRAP) test

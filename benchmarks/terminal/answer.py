@@ -3,7 +3,8 @@
 It looks like what chat models write: headings, paragraphs with inline marks, nested lists, tables,
 quotes and fences. It begins with `QSTART<id>` and ends with `QDONE<id>`, so that a
 screen alone shows when the first and the last word are there; its blocks carry tags s0000, s0001,
-... in reading order, which show the part that is on the screen.
+... in reading order, which show the part that is on the screen. It may have single words in the
+text, w001, w002, ..., each a piece of its own, which show how long a word waits.
 """
 
 import functools
@@ -57,6 +58,8 @@ CODE = {
 }
 TABLE_HEAD = ["| Tag | Name | Cost | Remark |", "|---|:--|--:|---|"]
 TOKEN = re.compile(r"\n+|[ \t]*[A-Za-z]{1,6}|[ \t]*\d{1,3}|[ \t]*[^\sA-Za-z0-9]{1,2}|[ \t]+")
+MARKED = re.compile(r"\bw\d{3}\b")
+_BETWEEN_WORDS = re.compile(r" [A-Za-z]+")
 SEED = 7
 FRAME = 8
 """How many pieces of an answer are its first and its last words."""
@@ -170,9 +173,25 @@ def _body(count: int) -> tuple[str, ...]:
     return tuple(tokens[:count])
 
 
-def pieces(count: int, ident: int = 0) -> list[str]:
-    """Return the answer in `count` pieces (at least 9) of about four characters, as tokens are."""
-    body = _body(max(count - FRAME, 1))
+@functools.cache
+def _marked_body(count: int, every: int) -> tuple[str, ...]:
+    marked, since, numbers = list[str](), 0, itertools.count(1)
+    for before, token in itertools.pairwise(("", *_body(count))):
+        since += 1
+        if since >= every and before[-1:].isalpha() and _BETWEEN_WORDS.fullmatch(token):
+            marked.append(f" w{next(numbers):03d}")
+            since = 1
+        marked.append(token)
+    return tuple(marked[:count])
+
+
+def pieces(count: int, ident: int = 0, every: int = 0) -> list[str]:
+    """Return the answer in `count` pieces (at least 9) of about four characters, as tokens are.
+
+    With `every`, a marked word comes between two others after about so many pieces.
+    """
+    size = max(count - FRAME, 1)
+    body = _marked_body(size, every) if every else _body(size)
     return ["Q", "START", str(ident), "\n\n", *body, *ending("".join(body), ident)]
 
 

@@ -15,6 +15,7 @@ from benchmarks.terminal.scenarios.measures import Values
 from benchmarks.terminal.scenarios.scroll import Scroll
 from benchmarks.terminal.scenarios.startup import CHATS, Opening, idle, startup
 from benchmarks.terminal.scenarios.stream import Stream
+from benchmarks.terminal.scenarios.words import Words
 
 FEW, SOME, MANY = 1, 3, 10
 JUDGED = 5
@@ -31,7 +32,7 @@ class Case:
     rounds: int = SOME
     programs: Sequence[str] = BOTH
     once: Sequence[str] = ()
-    """References that are measured in the first round only."""
+    """Programs that are measured in the first round only, where they are installed."""
     rivals: Sequence[str] = ()
     """Peers that take part in every round, where they are installed."""
     peers: bool = False
@@ -87,6 +88,26 @@ STREAMS = (
 )
 
 
+WORD_RATES = (50, 100, 200)
+
+
+def words_name(rate: int) -> str:
+    """Name the words inside an answer of 1,000 tokens."""
+    return f"words 1k@{rate}"
+
+
+def words_case(rate: int) -> Case:
+    """Make the case of the words inside one answer; the slowest is measured once."""
+    return Case(
+        name=words_name(rate),
+        scenario=Words(1000, rate),
+        rounds=SOME if rate >= 100 else FEW,
+        programs=(OLLM,),
+        once=(BARE, CODEX),
+        seconds=4 + 1000 / rate,
+    )
+
+
 def opening_name(messages: int) -> str:
     """Name the opening of a saved chat."""
     return f"open {messages}"
@@ -122,6 +143,7 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
             for name, command, rival in ((VERSIONS, VERSION, CODEX), (PRINTING, PRINT, LLM))
         ),
         "stream": STREAMS,
+        "words": tuple(words_case(rate) for rate in WORD_RATES),
         "echo": (
             Case(
                 name=ECHO,
@@ -181,4 +203,15 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
         ),
     }
 )
-DEFAULT = ("startup", "commands", "stream", "echo", "abort", "scroll", "open", "idle", "documents")
+DEFAULT = (
+    "startup",
+    "commands",
+    "stream",
+    "words",
+    "echo",
+    "abort",
+    "scroll",
+    "open",
+    "idle",
+    "documents",
+)

@@ -19,6 +19,7 @@ from benchmarks.terminal.cases import (
     VERSIONS,
     opening_name,
     stream_name,
+    words_name,
 )
 from benchmarks.terminal.commands import BARE_BINARY, CODEX, LLM
 from benchmarks.terminal.measuring import (
@@ -110,6 +111,17 @@ def stream_figures() -> list[Figure]:
     ]  # fmt: skip
 
 
+def word_figures() -> list[Figure]:
+    """Return the figures of the words inside an answer."""
+    limits = ((50, 0.99, 15), (100, 0.5, 12), (100, 0.99, 40), (200, 0.5, 25), (200, 0.99, 40))
+    return [
+        Figure(f"lag of the words inside an answer at {rate}/s, p{100 * share:.0f}",
+               [words_name(rate)], tail_of(words_name(rate), "word_ms", share, (BARE, CODEX)),
+               limit, "ms")
+        for rate, share, limit in limits
+    ]  # fmt: skip
+
+
 def startup_figures() -> list[Figure]:
     """Return the figures of the start, of the app and of commands."""
     return [
@@ -177,6 +189,7 @@ def document_figures() -> list[Figure]:
 FIGURES: Sequence[Figure] = (
     *startup_figures(),
     *stream_figures(),
+    *word_figures(),
     *key_figures(),
     *document_figures(),
     *opening_figures(),

@@ -39,7 +39,8 @@ class Suite:
         """Return who takes part in a round of a case."""
         rivals = [name for name in case.rivals if name in self._peers]
         others = [name for name in self._peers if case.peers and name not in rivals]
-        return [*case.programs, *rivals, *([*case.once, *others] if round_ == 0 else ())]
+        once = [name for name in case.once if name in self._makers]
+        return [*case.programs, *rivals, *([*once, *others] if round_ == 0 else ())]
 
     def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
         """Estimate how long the groups take."""

@@ -1,6 +1,7 @@
 """The stream of one connection: what came too early or unasked, and when it is read."""
 
 import asyncio
+import math
 import os
 import socket
 import ssl
@@ -20,7 +21,12 @@ GATHER_S = 0.011
 """Time between two looks at what a slow server sends, which gathers meanwhile."""
 LOOKS = 3
 """After so many what gathered is passed on: as often as a frame is drawn."""
+SLOW_RATE = 127.0
+"""Events a second; what comes more slowly is passed on at once."""
+RATE_S = 0.05
+"""How long events are counted to know their rate."""
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
+_EVENT_ENDS = b"}\n", b"}\r\n"
 BUSY_BYTES = 16 * 1024
 """A server that sends so much between two reads is fast, and is read without a pause."""
 STALE_S = 1.0
@@ -30,9 +36,10 @@ STALE_S = 1.0
 class WatchedStream(httpcore.AsyncNetworkStream):
     """A network stream that knows what arrived before it was due and what was not requested.
 
-    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, what
-    a slow server sends is passed on when nothing came for `GATHER_S`, when the reply is whole, and
-    after `LOOKS`, until the next request: what is passed on costs far more than to look for it.
+    `close_idle` closes the connections beside it that wait for a request. With `gathers` set, until
+    the next request, what comes faster than at `SLOW_RATE` is passed on when nothing came for
+    `GATHER_S`, when the reply is whole, and after `LOOKS`: what is passed on costs far more than to
+    look for it.
     """
 
     def __init__(
@@ -58,6 +65,9 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         """Set when what gathered is to be passed on."""
         self._gathering = bytearray()
         self._looks = 0
+        self._is_slow = False
+        self._events = 0.0
+        self._counted_from: float | None = None
         self._next_look: asyncio.TimerHandle | None = None
         self._fault: httpcore.ReadError | None = None
 
@@ -121,8 +131,21 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if self._fault is not None and not data:
             raise self._fault
         data = data or await self._inner.read(MOST_BYTES, timeout)
-        self._may_read_at = time.monotonic() + (GATHER_S if len(data) < BUSY_BYTES else 0.0)
+        if data and self._is_secure:
+            data += self._decrypted()
+        now = time.monotonic()
+        self._note_rate(data, now)
+        self._may_read_at = now + (0.0 if self._is_slow or len(data) >= BUSY_BYTES else GATHER_S)
         return data
+
+    def _note_rate(self, data: bytes, now: float) -> None:
+        began = self._counted_from
+        if began is not None:
+            # A file has no events, and nobody reads it as it comes.
+            self._events += sum(map(data.count, _EVENT_ENDS)) or math.inf
+        if began is None or now - began > RATE_S:
+            self._is_slow = began is not None and self._events < SLOW_RATE * (now - began)
+            self._events, self._counted_from = 0.0, now
 
     async def _rest(self, seconds: float) -> None:
         self._pause, self._looks = anyio.Event(), 0
@@ -143,12 +166,30 @@ class WatchedStream(httpcore.AsyncNetworkStream):
             piece = _received(self._inner)
         except httpcore.ReadError as error:
             self._fault, piece = error, b""
+        if self._is_secure:
+            piece += self._decrypted()
         self._gathering += piece
-        is_due = not piece or self._looks == LOOKS or len(self._gathering) >= BUSY_BYTES
-        if is_due or self._gathering.endswith(_LAST_CHUNK):
+        is_due = not piece or self._looks == LOOKS or self._fault is not None
+        is_much = len(self._gathering) >= BUSY_BYTES
+        if is_due or is_much or self._gathering.endswith(_LAST_CHUNK):
             self._pause.set()
         else:
             self._look_in(GATHER_S)
+
+    def _decrypted(self) -> bytes:
+        """Return what is in all TLS records that have arrived; reading the stream gives but one.
+
+        A fault is kept for the next read.
+        """
+        session, text = self._inner.get_extra_info("ssl_object"), b""
+        try:
+            while isinstance(session, ssl.SSLObject) and (piece := session.read(PIECE_BYTES)):
+                text += piece
+        except ssl.SSLWantReadError:
+            pass  # the next record is not whole yet
+        except ssl.SSLError as error:
+            self._fault = httpcore.ReadError(str(error))
+        return text
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
         """Send bytes, checking before each piece whether the reply has begun already.
@@ -196,6 +237,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if is_first:
             self._is_sending = True
             self._has_reply = self.gathers = False
+            self._is_slow, self._events, self._counted_from = False, 0.0, None
             self._requests += 1
         if self._is_secure and self._requests == 1:
             return  # session tickets come unasked
@@ -206,7 +248,23 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 
 
 def _received(stream: httpcore.AsyncNetworkStream) -> bytes:
-    """Return what has arrived on a plain socket, and nothing if only the event loop can tell.
+    """Return what has arrived, and nothing if only the event loop can tell.
+
+    Over TLS it is given to the session, and nothing is returned.
+
+    Raises:
+        ReadError: the connection is broken.
+    """
+    inner = getattr(stream, "_stream", None)
+    records = getattr(inner, "_read_bio", None)
+    if not isinstance(records, ssl.MemoryBIO):
+        return _from_socket(inner)
+    records.write(_from_socket(getattr(inner, "transport_stream", None)))
+    return b""
+
+
+def _from_socket(stream: object) -> bytes:
+    """Return what has arrived on a plain socket of anyio's, and nothing as above.
 
     The loop does not watch the socket between two reads of anyio's stream. To watch it again and to
     be woken costs it three turns, and reading alone a tenth of one.
@@ -214,8 +272,7 @@ def _received(stream: httpcore.AsyncNetworkStream) -> bytes:
     Raises:
         ReadError: the connection is broken.
     """
-    inner = getattr(stream, "_stream", None)
-    transport, protocol = getattr(inner, "_transport", None), getattr(inner, "_protocol", None)
+    transport, protocol = getattr(stream, "_transport", None), getattr(stream, "_protocol", None)
     if os.name != "posix" or not isinstance(transport, asyncio.Transport) or protocol is None:
         return b""
     if transport.is_reading() or transport.is_closing():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from benchmarks.terminal.answer import pieces
+from benchmarks.terminal.answer import MARKED, pieces
 from benchmarks.terminal.backend.job import Job, job_of
 from benchmarks.terminal.backend.server import WINDOW, BenchServer
 from tests.support.pty_session import wait_until
@@ -90,6 +90,17 @@ def test_a_whole_answer_is_noted_with_its_times(server: BenchServer) -> None:
     assert record.last - record.first >= 39 / 400
 
 
+def test_it_is_noted_when_each_marked_word_was_sent(server: BenchServer) -> None:
+    with httpx.stream("GET", f"{server.url}/raw?n=200&r=0&every=20&id=3") as reply:
+        text = reply.read().decode()
+    [record] = server.records
+    assert list(record.words) == MARKED.findall(text) != []
+    times = list(record.words.values())
+    assert times == sorted(times)
+    assert record.asked < times[0]
+    assert times[-1] <= (record.last or 0)
+
+
 def test_a_client_that_hangs_up_is_noted_when_it_does(server: BenchServer) -> None:
     with socket.create_connection(("127.0.0.1", server.server_port)) as client:
         client.sendall(b"GET /raw?n=1000&r=1&id=4 HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -107,6 +118,7 @@ def test_a_client_that_hangs_up_is_noted_when_it_does(server: BenchServer) -> No
     ("messages", "job"),
     [
         (["user BENCH n=5 r=2.5 id=7"], Job(7, 5, 2.5)),
+        (["user BENCH n=5 every=3 id=7"], Job(7, 5, every=3)),
         (["user BENCH id=7"], Job(7, 200, 50.0)),
         (["user BENCH doc=rules whole=1 r=0 id=1"], Job(1, 200, 0.0, "rules", whole=True)),
         (["user BENCH id=1", "assistant done", "user BENCH id=2"], Job(2)),

@@ -14,6 +14,7 @@ from benchmarks.terminal.scenarios.document import Document
 from benchmarks.terminal.scenarios.echo import Echo, HungEcho
 from benchmarks.terminal.scenarios.startup import Opening
 from benchmarks.terminal.scenarios.stream import Stream
+from benchmarks.terminal.scenarios.words import LOST_S, Words
 from benchmarks.terminal.seeds import Seeds
 from benchmarks.wire.blast import blasting
 from benchmarks.wire.clients import CLIENTS
@@ -33,6 +34,14 @@ def test_a_short_answer_is_streamed_and_measured(name: str) -> None:
         assert value > 0
     assert pids
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_each_word_inside_an_answer_is_measured() -> None:
+    with Backend() as backend, Run(MAKERS[OLLM], backend) as run:
+        lags = Words(200, 100)(run)["word_ms"]
+    assert isinstance(lags, list)
+    assert len(lags) > 10
+    assert all(0 < lag < 1000 * LOST_S for lag in lags)
 
 
 @pytest.mark.parametrize("name", [OLLM, BARE])

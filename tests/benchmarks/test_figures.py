@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.terminal.__main__ import arguments, chosen, tell
-from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, Case, document_name
+from benchmarks.terminal.cases import (
+    DEFAULT,
+    ECHO,
+    GROUPS,
+    STARTUP,
+    Case,
+    document_name,
+    words_case,
+)
 from benchmarks.terminal.commands import CODEX
 from benchmarks.terminal.figures import FIGURES, Figure
 from benchmarks.terminal.measuring import (
@@ -20,7 +28,7 @@ from benchmarks.terminal.measuring import (
     tail_over,
     worst_of,
 )
-from benchmarks.terminal.programs import BARE, OLLM
+from benchmarks.terminal.programs import BARE, MAKERS, OLLM
 from benchmarks.terminal.quiet import machine_s
 from benchmarks.terminal.report import (
     MISSED,
@@ -196,6 +204,14 @@ def test_peers_take_part_in_one_round_of_what_compares_them() -> None:
     assert Suite({}, [CODEX, "a peer"]).programs(startup, 1) == [OLLM, BARE, CODEX]
     assert "a peer" not in suite.programs(idle, 0)
     assert suite.seconds([[startup]]) > Suite({}).seconds([[startup]])
+
+
+def test_a_peer_that_takes_part_once_does_so_where_it_is_installed() -> None:
+    case = words_case(50)
+    suite = Suite(dict.fromkeys((OLLM, BARE, CODEX), MAKERS[OLLM]), [CODEX])
+    assert suite.programs(case, 0) == [OLLM, BARE, CODEX]
+    assert suite.programs(case, 1) == [OLLM]
+    assert Suite(MAKERS).programs(case, 0) == [OLLM, BARE]
 
 
 def rounds(figure: float, *others: float | None, load: float | None = 0.1) -> list[Row]:

@@ -4,6 +4,8 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import anyio
 import anyio.abc
@@ -17,13 +19,15 @@ from ollm_tui.providers.watched_stream import WatchedStream
 
 
 class Pieces(httpcore.AsyncNetworkStream):
-    """A connection that gives a byte for each read."""
+    """A connection that gives the same bytes for each read."""
 
-    reads = 0
+    def __init__(self, data: bytes = b".") -> None:
+        self._data = data
+        self.reads = 0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self.reads += 1
-        return b"."
+        return self._data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
 
@@ -178,3 +182,28 @@ async def test_what_gathers_is_passed_on(
     if isinstance(looks[-1], httpcore.ReadError):
         with pytest.raises(httpcore.ReadError):
             await stream.read(100)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "waits"),
+    [
+        (b'{"done":false}\n', 100, False),
+        (b'data: {"done":false}\r\n\r\n', 100, False),
+        (b'{"done":false}\n', 200, True),
+        (b"part of a file", 100, True),
+    ],
+)
+async def test_what_comes_as_slowly_as_people_read_does_not_wait(
+    text: bytes, rate: float, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = WatchedStream(Pieces(text), nothing)
+    stream.gathers = True
+    now = 1000.0
+    monkeypatch.setattr(watched_stream, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(stream, "_rest", rest := AsyncMock())
+    for _ in range(20):
+        await stream.read(1_000_000)
+        rest.reset_mock()
+        now += 1 / rate
+    await stream.read(1_000_000)
+    assert rest.called == waits

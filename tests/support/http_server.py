@@ -108,7 +108,7 @@ class Reply:
         """Send bytes as they are, past the rules of HTTP."""
         try:
             await self._stream.send(data)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
             raise ClientLeft from None
 
     def cut(self) -> None:

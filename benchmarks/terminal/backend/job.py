@@ -1,6 +1,7 @@
 """What a conversation asks the server for.
 
     BENCH n=5000 r=200 id=12      5,000 tokens at 200 a second, ending in QDONE12; r=0: no limit
+    BENCH n=900 r=50 every=10 id=4 with a marked word after every ten tokens
     BENCH doc=rules whole=1 id=3  one of the stalling documents in one piece; else token by token
 
 Anything else, such as a request for a title, gets a few words.
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from benchmarks.terminal.answer import document_pieces, pieces
 
 MARK = "BENCH"
-_NUMBER = re.compile(r"\b(n|r|id|whole)=([\d.]+)")
+_NUMBER = re.compile(r"\b(n|r|id|every|whole)=([\d.]+)")
 _DOCUMENT = re.compile(r"\bdoc=(\w+)")
 _SIDE_JOB = re.compile(
     r"\btitle\b.{0,80}(generat|conversation|chat|thread)|generat.{0,60}\btitle\b|"
@@ -32,12 +33,14 @@ class Job:
     """Tokens a second; 0 is as fast as the client reads."""
     document: str = ""
     whole: bool = False
+    every: int = 0
+    """After how many tokens a marked word comes; 0 is never."""
 
     def pieces(self) -> list[str]:
         """Return the texts to send, one a chunk."""
         if self.document:
             return document_pieces(self.document, self.ident, whole=self.whole)
-        return pieces(self.tokens, self.ident)
+        return pieces(self.tokens, self.ident, self.every)
 
 
 def text_of(content: object) -> str:
@@ -79,4 +82,5 @@ def parse_job(prompt: str) -> Job:
         rate=numbers.get("r", 50.0),
         document=document[1] if document else "",
         whole=bool(numbers.get("whole")),
+        every=int(numbers.get("every", 0)),
     )

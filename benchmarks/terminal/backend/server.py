@@ -5,10 +5,11 @@ import select
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
+from benchmarks.terminal.answer import MARKED
 from benchmarks.terminal.backend.job import Job, job_of, parse_job
 from benchmarks.terminal.backend.wire import (
     MODEL,
@@ -94,6 +95,8 @@ class Record:
     """When the client was seen to have hung up before the end."""
     sent: int = 0
     complete: bool = False
+    words: dict[str, float] = field(default_factory=dict)
+    """When each marked word was sent."""
 
 
 class BenchServer(ThreadingHTTPServer):
@@ -223,6 +226,8 @@ class Sender:
                 return
             # before it is written: who reads it may be scheduled before this process is again
             self._record.last = time.perf_counter()
+            if job and job.every and (word := MARKED.search(piece)):
+                self._record.words[word[0]] = self._record.last
             self._write(self._wire.token(piece))
             self._record.sent = at + 1
         for data in self._wire.end(len(pieces)):

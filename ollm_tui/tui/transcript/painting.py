@@ -18,11 +18,11 @@ from ollm_tui.tui.transcript.scroller import Scroller
 
 FRAME_S = 1 / 30
 """Most time that a painting of streamed text waits for those before it."""
-SHARE = 0.05
+SHARE = 0.1
 """The share of the time that paintings may take, but for the first `BURST_S`."""
 FAST_SHARE = 0.03
 """The same while text comes so fast that nobody reads its words one by one."""
-FAST_S = 0.016
+FAST_S = 0.006
 """The time between two pieces of such text, of which each has all that came since the last."""
 BURST_S = 0.01
 """How long paintings may take at once after a rest: the first words are not to wait."""
