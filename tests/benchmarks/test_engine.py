@@ -1,5 +1,7 @@
 """The benchmark of the built-in engine, with a model of a few hundred kilobytes."""
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,36 @@ def test_a_server_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         engine.main(["model.gguf", "--server", "/none/llama-server"])
     assert "/none/llama-server is not a program" in capsys.readouterr().err
+
+
+SERVER = """\
+import http.server, json, os, pathlib, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+seen = {"arguments": sys.argv, "spins": os.environ.get("GOMP_SPINCOUNT")}
+pathlib.Path(__file__).with_name("seen.json").write_text(json.dumps(seen))
+port = int(sys.argv[sys.argv.index("--port") + 1])
+http.server.HTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+
+
+def test_the_server_gets_the_threads_of_the_engine_and_their_waiting_or_chooses_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    program, log = tmp_path / "llama-server", tmp_path / "log"
+    program.write_text(f"#!{sys.executable} -IS\n{SERVER}")
+    program.chmod(0o755)
+    for threads, spins in ((["--threads", "3"], "300"), ([], None)):
+        with (
+            log.open("wb") as file,
+            engine.running(str(program), tmp_path / "m.gguf", 512, threads, file),
+        ):
+            seen = json.loads((tmp_path / "seen.json").read_text())
+        assert ("--threads" in seen["arguments"]) == bool(threads)
+        assert seen["spins"] == spins
 
 
 def test_the_limits_are_those_of_the_document() -> None:
