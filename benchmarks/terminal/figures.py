@@ -113,7 +113,7 @@ def stream_figures() -> list[Figure]:
 
 def word_figures() -> list[Figure]:
     """Return the figures of the words inside an answer."""
-    limits = ((50, 0.99, 15), (100, 0.5, 12), (100, 0.99, 40), (200, 0.5, 25), (200, 0.99, 40))
+    limits = ((50, 0.99, 15), (100, 0.5, 6), (200, 0.5, 25), (200, 0.99, 45))
     return [
         Figure(f"lag of the words inside an answer at {rate}/s, p{100 * share:.0f}",
                [words_name(rate)], tail_of(words_name(rate), "word_ms", share, (BARE, CODEX)),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -260,6 +261,9 @@ class Noisy(Suite):
     def __init__(self, load: float, *noisy: int) -> None:
         super().__init__({})
         self._load, self._noisy = load, noisy
+
+    def _load_once(self, groups: Sequence[Sequence[Case]]) -> None:
+        """Start nothing."""
 
     def _row(self, case: Case, name: str, at: int, seeds: Seeds) -> Row:
         return Row(name, case.name, at, others=0.5 if at in self._noisy else 0.0)
