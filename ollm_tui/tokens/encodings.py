@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 SHIPPED = frozenset({"cl100k_base", "o200k_base"})
 SAME_RANKS: Mapping[str, str] = {"o200k_harmony": "o200k_base"}
 """Encodings that differ from another one only in their control tokens."""
-_BEGINNINGS = ("gpt", "chatgpt", "o1", "o3", "o4", "text-", "davinci", "babbage")
+_BEGINNINGS = ("gpt", "chatgpt", "o1", "o3", "o4", "text-", "davinci")
 """How the names of models begin that have these encodings: tiktoken is not loaded for others."""
 SLICE = 32 * 1024
 """Characters encoded at once: tiktoken's pattern engine fails on a million spaces in a row."""
