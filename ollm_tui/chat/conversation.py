@@ -127,7 +127,7 @@ class Conversation:
 
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far, of dropped ones too."""
-        calls = chain.from_iterable(map(attrgetter("tool_calls"), self.messages))
+        calls = chain.from_iterable(filter(None, map(attrgetter("tool_calls"), self.messages)))
         kept = {call.id for call in calls}
         return kept | self.dropped_call_ids
 

@@ -27,11 +27,34 @@ class _Settled:
     sending: Sending
 
 
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """What of a history counts: no oldest turns that are left out, nothing that was compacted."""
+
+    history: Sequence[Message]
+    turns_left_out: int
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The messages that are sent of what counts."""
+
+    newest: Sequence[Message]
+    unsent: Collection[str]
+    messages: tuple[Message, ...]
+
+
 class SentHistory:
-    """Gives what `messages_to_send` gives for the newest state of one conversation."""
+    """Gives what `messages_to_send` gives for the newest state of one conversation.
+
+    A prompt asks for it several times, and gets the same objects until the conversation changes.
+    """
 
     def __init__(self) -> None:
+        self._newest = _Newest(_NONE, 0, _NONE)
         self._settled = _Settled(_NONE, _NONE, Sending(_NONE))
+        self._sent = _Sent(_NONE, _NONE, _NONE)
         self._named = SequenceCache(with_names, kept=1)
         self._media = SequenceCache(_media_of, kept=1)
 
@@ -39,8 +62,27 @@ class SentHistory:
         self, history: Sequence[Message], *, turns_left_out: int = 0, unsent: Collection[str] = ()
     ) -> tuple[Message, ...]:
         """Return the messages to send, without the oldest turns and some types of content."""
-        newest, known = newest_turns(history, turns_left_out), self._settled
-        count = len(known.messages)
+        newest, sent = self._newest_of(history, turns_left_out), self._sent
+        if sent.newest is not newest or sent.unsent != unsent:
+            messages = tuple(self._named.values(self._to_send(newest, unsent)))
+            sent = self._sent = _Sent(newest, unsent, messages)
+        return sent.messages
+
+    def media(self, history: Sequence[Message], turns_left_out: int = 0) -> Counter[str]:
+        """Count by type what is attached and would be sent, as `count_media`."""
+        types = self._media.values(self._newest_of(history, turns_left_out))
+        return Counter(chain.from_iterable(filter(None, types)))
+
+    def _newest_of(self, history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
+        known, count = self._newest, len(history)
+        is_known = known.turns_left_out == turns_left_out and len(known.history) == count
+        if not is_known or common_length(known.history, history) < count:
+            newest = tuple(newest_turns(history, turns_left_out))
+            known = self._newest = _Newest(tuple(history), turns_left_out, newest)
+        return known.messages
+
+    def _to_send(self, newest: Sequence[Message], unsent: Collection[str]) -> Sequence[Message]:
+        known, count = self._settled, len(self._settled.messages)
         is_other = known.unsent != unsent or common_length(known.messages, newest) < count
         # What is settled was followed by something that is no result.
         if is_other or (count < len(newest) and newest[count].role == "tool"):
@@ -54,13 +96,7 @@ class SentHistory:
         self._settled = known
         sending = known.sending.copy()
         sending.add(newest, count, len(newest))
-        return tuple(self._named.values(sending.messages))
-
-    def media(self, history: Sequence[Message], turns_left_out: int = 0) -> Counter[str]:
-        """Count by type what is attached and would be sent, as `count_media`."""
-        return Counter(
-            chain.from_iterable(self._media.values(newest_turns(history, turns_left_out)))
-        )
+        return sending.messages
 
 
 def _media_of(message: Message) -> Sequence[str]:

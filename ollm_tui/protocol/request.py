@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, repeat
+from operator import attrgetter, is_not
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -301,7 +301,7 @@ class Request:
         """Whether a text may have to be rendered before the request is sent."""
         named = (self.template_format, self.template_values)
         of_messages = map(attrgetter("template_format"), self.messages or ())
-        return any(one is not None for one in chain(named, of_messages))
+        return any(map(is_not, chain(named, of_messages), repeat(None)))
 
     @property
     def conversation(self) -> tuple[Message, ...]:

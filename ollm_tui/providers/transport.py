@@ -3,23 +3,22 @@
 Requests go only to the server's own origin and follow no redirects, so that a key stays there.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
-import anyio.lowlevel
 import httpx
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
-from ollm_tui.decode.json_guard import SLICE, BadJson, parse_json
+from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
-from ollm_tui.providers.body.wire_messages import body_slices
+from ollm_tui.providers.body.content import encoded_body
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
@@ -78,8 +77,10 @@ class Transport:
         Raises:
             AIError: BAD_REQUEST if the request cannot be made.
         """
-        content = None if body is None else await encoded_body(body, self.endpoint)
-        headers = {} if body is None else {"content-type": "application/json"}
+        if body is None:
+            return await self._started(group, method, path, None, {})
+        content = await encoded_body(body, self.endpoint)
+        headers = {"content-type": "application/json", "content-length": str(len(content))}
         return await self._started(group, method, path, content, headers)
 
     async def upload(
@@ -94,7 +95,7 @@ class Transport:
         group: TaskGroup,
         method: str,
         path: str,
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | AsyncIterable[bytes] | None,
         headers: Mapping[str, str],
     ) -> ResponseReader:
         client = await self._open_client()
@@ -203,33 +204,6 @@ class Transport:
                     proxy=self._proxy,
                 )
             return self._client
-
-
-async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> bytes:
-    """Encode a request in slices, so that a long chat does not hold up the event loop.
-
-    Half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
-
-    Raises:
-        AIError: BAD_REQUEST for what JSON cannot hold.
-    """
-    slices: list[bytes] = []
-    size = 0
-    try:
-        for part in body_slices(body):
-            slices.append(part)
-            size += len(part)
-            if size >= SLICE:
-                size = 0
-                await anyio.lowlevel.checkpoint()
-    except (RecursionError, ValueError) as error:
-        raise endpoint.error(
-            ErrorCode.BAD_REQUEST,
-            f"The request cannot be written as JSON: {error}.",
-            None,
-            fault="request",
-        ) from error
-    return b"".join(slices)
 
 
 def _checked(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:

@@ -10,13 +10,14 @@ import anyio.lowlevel
 import httpx
 import pytest
 
+from ollm_tui.decode.json_guard import SLICE
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.body.content import encoded_body
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.response_reader import BadEncoding, Inflater, ResponseReader
-from ollm_tui.providers.transport import encoded_body
 from tests.providers.asking import ask, connected, error_of, spec_for
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import Received, Reply, serve
@@ -146,7 +147,10 @@ async def test_other_tasks_run_while_a_large_request_is_made() -> None:
         before = turns
         made = await encoded_body({"messages": ["x" * 100_000] * 100}, ENDPOINT)
         during, done = turns - before, True
-    assert json.loads(made) == {"messages": ["x" * 100_000] * 100}
+    pieces = [piece async for piece in made]
+    assert json.loads(b"".join(pieces)) == {"messages": ["x" * 100_000] * 100}
+    assert max(map(len, pieces)) < 2 * SLICE
+    assert [piece async for piece in made] == pieces, "a request may be sent again"
     assert during >= len(made) / 1_000_000
 
 

@@ -1,6 +1,7 @@
 """A chat as JSON: the same bytes as ever, while each message is made and encoded once."""
 
 import json
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -14,11 +15,11 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.body import wire_messages
+from ollm_tui.providers.body.content import body_slices
 from ollm_tui.providers.body.wire_messages import (
     MOST_CHARACTERS,
     UnchangedObject,
     WireMessages,
-    body_slices,
 )
 from ollm_tui.providers.ollama.to_wire import wire_message
 from ollm_tui.providers.spec import ProviderSpec
@@ -36,6 +37,11 @@ HISTORIES = st.lists(
 )
 
 
+def joined(body: JsonObject) -> bytes:
+    """Return the whole of a request."""
+    return b"".join(chain.from_iterable(body_slices(body)))
+
+
 def dumped(value: object) -> bytes:
     """Encode in one piece, with half surrogate pairs replaced."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -50,7 +56,7 @@ def test_a_body_is_the_json_of_its_request(history: list[Message], more: JsonObj
         body: JsonObject = {**more, "messages": wire_all(history[:end])}
         plain = [wire_message(message) for message in history[:end]]
         assert body["messages"] == plain
-        assert b"".join(body_slices(body)) == dumped({**more, "messages": plain})
+        assert joined(body) == dumped({**more, "messages": plain})
 
 
 def test_what_is_not_json_is_refused() -> None:
@@ -60,15 +66,17 @@ def test_what_is_not_json_is_refused() -> None:
     for value in (float("nan"), nested):
         for one in (value, UnchangedObject({"value": value})):
             with pytest.raises((ValueError, RecursionError)):
-                b"".join(body_slices({"messages": [one]}))
+                joined({"messages": [one]})
 
 
 def test_a_long_chat_comes_in_slices_which_other_tasks_run_between() -> None:
     history = [Message("user", "x" * 1000) for _ in range(2000)]
     wire_all = WireMessages(wire_message)
-    assert max(map(len, body_slices({"messages": wire_all(history)}))) < SLICE
-    (_, whole, _, _) = body_slices({"messages": wire_all(history)})
-    assert len(whole) > 2_000_000, "what is encoded already is only copied"
+    (_, *made, _, _) = body_slices({"messages": wire_all(history)})
+    assert len(made) == 2000
+    (_, known, _, _) = body_slices({"messages": wire_all(history)})
+    assert sum(map(len, known)) > 2_000_000, "what is encoded already comes at once"
+    assert known[1] is made[0][1], "and is not copied"
 
 
 def test_a_long_message_and_a_picture_are_not_kept() -> None:
@@ -98,7 +106,7 @@ def test_a_second_question_makes_and_encodes_only_what_is_new(
             return super().encode(o)
 
     encoder = Encoder(ensure_ascii=False, allow_nan=False)
-    monkeypatch.setattr(wire_messages, "_ENCODER", encoder)
+    monkeypatch.setattr(wire_messages, "ENCODER", encoder)
     provider = create_provider(ProviderSpec(name="one", kind=kind, base_url="http://127.0.0.1:1"))
     history = [Message("assistant" if at % 2 else "user", f"text {at}") for at in range(2000)]
     made: list[list[object]] = []
@@ -108,7 +116,7 @@ def test_a_second_question_makes_and_encodes_only_what_is_new(
         encoded.clear()
         provider.chat_stream(Request(model="tiny", messages=tuple(history)))
         body = body_of(plans[-1])
-        assert b"".join(body_slices(body)) == dumped(body)
+        assert joined(body) == dumped(body)
         made.append([one for one in encoded if isinstance(one, dict) and "role" in one])
     assert len(made[0]) == 2000
     assert [[one["content"] for one in new] for new in made[1:]] == [["And?"], ["So.", "Or?"]]  # type: ignore[index]

@@ -5,7 +5,8 @@ Every field that is not listed here as supported must have its default.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from operator import attrgetter
+from itertools import compress, repeat
+from operator import attrgetter, is_not
 from typing import Any, TypeAlias, get_args
 
 from ollm_tui.models.thinking_tags import find_tags
@@ -221,7 +222,8 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
 def _check_rendered(request: Request, known: Collection[str]) -> None:
     """Refuse templates that are still to be rendered, and formats that the engine does not read."""
     texts = [(request.template_format, request.system_prompt or "")]
-    marked = [one for one in request.conversation if one.template_format is not None]
+    formats = map(attrgetter("template_format"), request.conversation)
+    marked = compress(request.conversation, map(is_not, formats, repeat(None)))
     texts += [(message.template_format, message.text) for message in marked]
     is_left = request.template_values is not None or any(
         name is not None and has_template_marks(text) for name, text in texts
