@@ -1,8 +1,5 @@
 """The stream of one connection: what came too early or unasked, and when it is read."""
 
-import asyncio
-import math
-import os
 import socket
 import ssl
 import time
@@ -12,23 +9,10 @@ from contextlib import suppress
 import anyio
 import httpcore
 
-PIECE_BYTES = 64 * 1024
-MOST_BYTES = 1024 * 1024
-"""More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
+from ollm_tui.providers.gathering import MOST_BYTES, PIECE_BYTES, Gathering
+
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
-GATHER_S = 0.011
-"""Time between two looks at what a slow server sends, which gathers meanwhile."""
-LOOKS = 3
-"""After so many what gathered is passed on: as often as a frame is drawn."""
-SLOW_RATE = 127.0
-"""Events a second; what comes more slowly is passed on at once."""
-RATE_S = 0.05
-"""How long events are counted to know their rate."""
-_LAST_CHUNK = b"\r\n0\r\n\r\n"
-_EVENT_ENDS = b"}\n", b"}\r\n"
-BUSY_BYTES = 16 * 1024
-"""A server that sends so much between two reads is fast, and is read without a pause."""
 STALE_S = 1.0
 """How soon after a request an end is taken as one that was on its way when it was sent."""
 
@@ -37,9 +21,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     """A network stream that knows what arrived before it was due and what was not requested.
 
     `close_idle` closes the connections beside it that wait for a request. With `gathers` set, until
-    the next request, what comes faster than at `SLOW_RATE` is passed on when nothing came for
-    `GATHER_S`, when the reply is whole, and after `LOOKS`: what is passed on costs far more than to
-    look for it.
+    the next request, what comes fast is passed on a few times a second, as `Gathering` does it.
     """
 
     def __init__(
@@ -60,16 +42,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._is_early = False
         self._is_hung_up = False
         self.gathers = False
-        self._may_read_at = 0.0
-        self._pause = anyio.Event()
-        """Set when what gathered is to be passed on."""
-        self._gathering = bytearray()
-        self._looks = 0
-        self._is_slow = False
-        self._events = 0.0
-        self._counted_from: float | None = None
-        self._next_look: asyncio.TimerHandle | None = None
-        self._fault: httpcore.ReadError | None = None
+        self._gathering = Gathering(inner, is_secure=is_secure)
 
     @property
     def is_doubtful(self) -> bool:
@@ -78,7 +51,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 
     async def is_drained(self) -> bool:
         """Whether the last exchange was in order, left nothing to read, and was not hung up."""
-        if self._is_early or self._unread or self._gathering or self._is_hung_up:
+        if self._is_early or self._unread or not self._gathering.is_empty or self._is_hung_up:
             return False
         if not self._is_secure:
             return True
@@ -95,7 +68,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         """
         self._is_sending = False
         try:
-            data = self._unread or await self._gathered(timeout)
+            data = self._unread or await self._received(timeout)
         except httpcore.ReadError:
             await self._refuse_if_stale()
             raise
@@ -108,7 +81,12 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     def hurry(self) -> None:
         """Read at once from now on: nothing but the end of the reply is to come."""
         self.gathers = False
-        self._pause.set()
+        self._gathering.hurry()
+
+    async def _received(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
+        if self.gathers:
+            return await self._gathering.read(timeout)
+        return await self._inner.read(MOST_BYTES, timeout)
 
     def hang_up(self) -> None:
         """Send the end of the connection at once.
@@ -120,76 +98,6 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if connection is not None:
             with suppress(OSError):  # the server was faster
                 connection.shutdown(socket.SHUT_WR)
-
-    async def _gathered(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
-        if not self.gathers:
-            return await self._inner.read(MOST_BYTES, timeout)
-        if self._fault is None and (pause := self._may_read_at - time.monotonic()) > 0:
-            await self._rest(pause)
-        data = bytes(self._gathering)
-        self._gathering.clear()
-        if self._fault is not None and not data:
-            raise self._fault
-        data = data or await self._inner.read(MOST_BYTES, timeout)
-        if data and self._is_secure:
-            data += self._decrypted()
-        now = time.monotonic()
-        self._note_rate(data, now)
-        self._may_read_at = now + (0.0 if self._is_slow or len(data) >= BUSY_BYTES else GATHER_S)
-        return data
-
-    def _note_rate(self, data: bytes, now: float) -> None:
-        began = self._counted_from
-        if began is not None:
-            # A file has no events, and nobody reads it as it comes.
-            self._events += sum(map(data.count, _EVENT_ENDS)) or math.inf
-        if began is None or now - began > RATE_S:
-            self._is_slow = began is not None and self._events < SLOW_RATE * (now - began)
-            self._events, self._counted_from = 0.0, now
-
-    async def _rest(self, seconds: float) -> None:
-        self._pause, self._looks = anyio.Event(), 0
-        self._look_in(seconds)
-        try:
-            await self._pause.wait()
-        finally:
-            if self._next_look is not None:
-                self._next_look.cancel()
-
-    def _look_in(self, seconds: float) -> None:
-        # Without a task, which costs as much as what it would read.
-        self._next_look = asyncio.get_running_loop().call_later(seconds, self._look_for_more)
-
-    def _look_for_more(self) -> None:
-        self._looks += 1
-        try:
-            piece = _received(self._inner)
-        except httpcore.ReadError as error:
-            self._fault, piece = error, b""
-        if self._is_secure:
-            piece += self._decrypted()
-        self._gathering += piece
-        is_due = not piece or self._looks == LOOKS or self._fault is not None
-        is_much = len(self._gathering) >= BUSY_BYTES
-        if is_due or is_much or self._gathering.endswith(_LAST_CHUNK):
-            self._pause.set()
-        else:
-            self._look_in(GATHER_S)
-
-    def _decrypted(self) -> bytes:
-        """Return what is in all TLS records that have arrived; reading the stream gives but one.
-
-        A fault is kept for the next read.
-        """
-        session, text = self._inner.get_extra_info("ssl_object"), b""
-        try:
-            while isinstance(session, ssl.SSLObject) and (piece := session.read(PIECE_BYTES)):
-                text += piece
-        except ssl.SSLWantReadError:
-            pass  # the next record is not whole yet
-        except ssl.SSLError as error:
-            self._fault = httpcore.ReadError(str(error))
-        return text
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
         """Send bytes, checking before each piece whether the reply has begun already.
@@ -237,7 +145,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if is_first:
             self._is_sending = True
             self._has_reply = self.gathers = False
-            self._is_slow, self._events, self._counted_from = False, 0.0, None
+            self._gathering.begin()
             self._requests += 1
         if self._is_secure and self._requests == 1:
             return  # session tickets come unasked
@@ -245,43 +153,3 @@ class WatchedStream(httpcore.AsyncNetworkStream):
             if is_first and self._requests > 1:
                 raise httpcore.ConnectionNotAvailable
             self._is_early = True
-
-
-def _received(stream: httpcore.AsyncNetworkStream) -> bytes:
-    """Return what has arrived, and nothing if only the event loop can tell.
-
-    Over TLS it is given to the session, and nothing is returned.
-
-    Raises:
-        ReadError: the connection is broken.
-    """
-    inner = getattr(stream, "_stream", None)
-    records = getattr(inner, "_read_bio", None)
-    if not isinstance(records, ssl.MemoryBIO):
-        return _from_socket(inner)
-    records.write(_from_socket(getattr(inner, "transport_stream", None)))
-    return b""
-
-
-def _from_socket(stream: object) -> bytes:
-    """Return what has arrived on a plain socket of anyio's, and nothing as above.
-
-    The loop does not watch the socket between two reads of anyio's stream. To watch it again and to
-    be woken costs it three turns, and reading alone a tenth of one.
-
-    Raises:
-        ReadError: the connection is broken.
-    """
-    transport, protocol = getattr(stream, "_transport", None), getattr(stream, "_protocol", None)
-    if os.name != "posix" or not isinstance(transport, asyncio.Transport) or protocol is None:
-        return b""
-    if transport.is_reading() or transport.is_closing():
-        return b""
-    if getattr(protocol, "read_queue", True) or getattr(protocol, "is_at_eof", True):
-        return b""
-    try:
-        return os.read(transport.get_extra_info("socket").fileno(), PIECE_BYTES)
-    except BlockingIOError:
-        return b""
-    except OSError as error:
-        raise httpcore.ReadError(str(error)) from error
