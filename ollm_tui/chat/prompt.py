@@ -114,11 +114,17 @@ class Sending:
         self._is_left_out = False
         """Whether the newest question was left out, so that its answer is too."""
 
-    def copy(self) -> "Sending":
-        """Return the same, to go on from here."""
+    def rest(self, settled: int) -> "Sending":
+        """Return the same without its first messages, to go on from here."""
         other = Sending(self._unsent)
-        other.messages, other._is_left_out = self.messages.copy(), self._is_left_out
+        other.messages, other._is_left_out = self.messages[settled:], self._is_left_out
         return other
+
+    @property
+    def settled(self) -> int:
+        """How many messages are sent as they are, whatever follows: a question may be joined."""
+        is_open = bool(self.messages) and self.messages[-1].role == "user"
+        return len(self.messages) - is_open
 
     def add(self, history: Sequence[Message], begin: int, end: int) -> None:
         """Add the messages of a part of the history, and the results that its calls lack."""

@@ -6,25 +6,20 @@ and their JSON are found again.
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import chain
 from typing import Final
 
 from ollm_tui.chat.prompt import Sending, newest_turns, with_names
-from ollm_tui.dataclass import dataclass
-from ollm_tui.decode.sequence_cache import SequenceCache, common_length
-from ollm_tui.protocol.blocks import MEDIA
+from ollm_tui.dataclass import dataclass, field
+from ollm_tui.protocol.blocks import MEDIA, Block
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.sent_messages import (
+    Growth,
+    SentMessages,
+    common_length,
+    selected,
+)
 
 _NONE: Final = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """The messages of which it is known what is sent, whatever follows them."""
-
-    messages: Sequence[Message]
-    unsent: Collection[str]
-    sending: Sending
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +28,42 @@ class _Newest:
 
     history: Sequence[Message]
     turns_left_out: int
-    messages: Sequence[Message]
+    messages: SentMessages
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """The messages that are sent of what counts."""
+@dataclass(slots=True)
+class _Settled:
+    """The messages of which it is known what is sent, whatever follows them."""
 
-    newest: Sequence[Message]
+    newest: SentMessages
     unsent: Collection[str]
-    messages: tuple[Message, ...]
+    sending: Sending
+    count: int = 0
+    """How many of the newest messages."""
+    growth: Growth = field(default_factory=Growth)
+    named: list[Message] = field(default_factory=list)
+    """What is sent of them, with the names of files."""
+    open: Sequence[tuple[Message, Message]] = _NONE
+    """What was sent after it last, without and with the names."""
+
+    def settle(self, newest: SentMessages, count: int) -> None:
+        """Settle more of the newest messages."""
+        self.sending.add(newest, self.count, count)
+        self.newest, self.count = newest, count
+        added = self.sending.messages[len(self.named) : self.sending.settled]
+        self.named += map(self._with_names, added)
+
+    def sent(self) -> SentMessages:
+        """Return all that is sent, of which what is open may be sent in another way later."""
+        rest = self.sending.rest(len(self.named))
+        rest.add(self.newest, self.count, len(self.newest))
+        self.open = [(message, self._with_names(message)) for message in rest.messages]
+        messages = [*self.named, *(named for _, named in self.open)]
+        return SentMessages.of(messages, self.growth, len(self.named))
+
+    def _with_names(self, message: Message) -> Message:
+        known = (named for one, named in self.open if one is message)
+        return next(known, None) or with_names(message)
 
 
 class SentHistory:
@@ -52,54 +73,58 @@ class SentHistory:
     """
 
     def __init__(self) -> None:
-        self._newest = _Newest(_NONE, 0, _NONE)
-        self._settled = _Settled(_NONE, _NONE, Sending(_NONE))
-        self._sent = _Sent(_NONE, _NONE, _NONE)
-        self._named = SequenceCache(with_names, kept=1)
-        self._media = SequenceCache(_media_of, kept=1)
+        none = SentMessages.of(_NONE, Growth(), 0)
+        self._newest = _Newest(_NONE, 0, none)
+        self._settled = _Settled(none, _NONE, Sending(_NONE))
+        self._sent = none
+        """What is sent of the newest state."""
 
     def messages(
         self, history: Sequence[Message], *, turns_left_out: int = 0, unsent: Collection[str] = ()
     ) -> tuple[Message, ...]:
         """Return the messages to send, without the oldest turns and some types of content."""
-        newest, sent = self._newest_of(history, turns_left_out), self._sent
-        if sent.newest is not newest or sent.unsent != unsent:
-            messages = tuple(self._named.values(self._to_send(newest, unsent)))
-            sent = self._sent = _Sent(newest, unsent, messages)
-        return sent.messages
+        newest, known = self._newest_of(history, turns_left_out), self._settled
+        if known.newest is not newest or known.unsent != unsent:
+            self._settle(newest, unsent)
+            self._sent = self._settled.sent()
+        return self._sent
 
     def media(self, history: Sequence[Message], turns_left_out: int = 0) -> Counter[str]:
         """Count by type what is attached and would be sent, as `count_media`."""
-        types = self._media.values(self._newest_of(history, turns_left_out))
-        return Counter(chain.from_iterable(filter(None, types)))
+        messages = selected(self._newest_of(history, turns_left_out), _has_media)
+        return Counter(block.type for message in messages for block in _media_of(message))
 
-    def _newest_of(self, history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
-        known, count = self._newest, len(history)
-        is_known = known.turns_left_out == turns_left_out and len(known.history) == count
-        if not is_known or common_length(known.history, history) < count:
-            newest = tuple(newest_turns(history, turns_left_out))
-            known = self._newest = _Newest(tuple(history), turns_left_out, newest)
-        return known.messages
+    def _newest_of(self, history: Sequence[Message], turns_left_out: int) -> SentMessages:
+        known = self._newest
+        same = common_length(known.history, history)
+        is_alike = known.turns_left_out == turns_left_out and same == len(known.history)
+        if is_alike and same == len(history):
+            return known.messages
+        newest, growth = newest_turns(history, turns_left_out), known.messages.growth
+        if not is_alike or common_length(known.messages, newest) < len(known.messages):
+            growth = Growth()
+        messages = SentMessages.of(newest, growth, len(newest))
+        self._newest = _Newest(tuple(history), turns_left_out, messages)
+        return messages
 
-    def _to_send(self, newest: Sequence[Message], unsent: Collection[str]) -> Sequence[Message]:
-        known, count = self._settled, len(self._settled.messages)
-        is_other = known.unsent != unsent or common_length(known.messages, newest) < count
+    def _settle(self, newest: SentMessages, unsent: Collection[str]) -> None:
+        known = self._settled
+        count = known.count
+        is_other = known.unsent != unsent or common_length(known.newest, newest) < count
         # What is settled was followed by something that is no result.
         if is_other or (count < len(newest) and newest[count].role == "tool"):
-            known, count = _Settled(_NONE, unsent, Sending(unsent)), 0
+            known = self._settled = _Settled(newest, unsent, Sending(unsent))
         # What follows the newest message that is no result may still change what is sent of it.
         end = next((at for at in reversed(range(len(newest))) if newest[at].role != "tool"), 0)
-        if end > count:
-            sending = known.sending.copy()
-            sending.add(newest, count, end)
-            known, count = _Settled(tuple(newest[:end]), unsent, sending), end
-        self._settled = known
-        sending = known.sending.copy()
-        sending.add(newest, count, len(newest))
-        return sending.messages
+        known.settle(newest, max(known.count, end))
 
 
-def _media_of(message: Message) -> Sequence[str]:
-    if message.role == "assistant":  # what a model made is never sent
+def _has_media(message: Message) -> bool:
+    return bool(_media_of(message))
+
+
+def _media_of(message: Message) -> Sequence[Block]:
+    """Return what is attached; what a model made is never sent."""
+    if message.role == "assistant":
         return _NONE
-    return [block.type for block in message.content if isinstance(block, MEDIA)]
+    return [block for block in message.content if isinstance(block, MEDIA)]

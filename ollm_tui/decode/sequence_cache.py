@@ -1,10 +1,10 @@
 """Values that are computed once for each item of a sequence that grows at its end."""
 
 from collections.abc import Callable, Sequence
-from operator import is_
 from typing import Final, Generic, TypeVar
 
 from ollm_tui.dataclass import dataclass
+from ollm_tui.protocol.sent_messages import common_length
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -32,7 +32,7 @@ class SequenceCache(Generic[K, V]):
 
     def values(self, items: Sequence[K]) -> list[V]:
         """Return the values, in a list of the caller's own; may run in a thread."""
-        items = tuple(items)
+        items = items if isinstance(items, tuple) else tuple(items)
         others = [one for one in self._entries if not _begin_alike(one.items, items)]
         known = next((one for one in self._entries if _begin_alike(one.items, items)), None)
         values: list[V] = []
@@ -43,14 +43,6 @@ class SequenceCache(Generic[K, V]):
             # All at once, so that a thread sees the entries as they were or as they are now.
             self._entries = [_Entry(items, values), *others][: self._kept]
         return list(values)
-
-
-def common_length(one: Sequence[K], other: Sequence[K]) -> int:
-    """Return how many items at the beginning of two sequences are the same objects."""
-    if one is other or all(map(is_, one, other)):
-        return min(len(one), len(other))
-    pairs = zip(one, other, strict=False)
-    return next(at for at, (here, there) in enumerate(pairs) if here is not there)
 
 
 def _begin_alike(one: Sequence[K], other: Sequence[K]) -> bool:

@@ -120,3 +120,8 @@ class Timings:
     prompt_s: float | None = None
     generation_s: float | None = None
     tokens_per_s: float | None = None
+
+
+def is_template(message: Message) -> bool:
+    """Whether its text is written in the language of templates."""
+    return message.template_format is not None

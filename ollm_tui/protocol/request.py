@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from itertools import chain, repeat
-from operator import attrgetter, is_not
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,7 +16,8 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.keep_alive import checked_keep_alive
-from ollm_tui.protocol.message import FinishReason, Message, Usage
+from ollm_tui.protocol.message import FinishReason, Message, Usage, is_template
+from ollm_tui.protocol.sent_messages import selected
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolSchema
 
@@ -299,15 +298,15 @@ class Request:
     @property
     def names_templates(self) -> bool:
         """Whether a text may have to be rendered before the request is sent."""
-        named = (self.template_format, self.template_values)
-        of_messages = map(attrgetter("template_format"), self.messages or ())
-        return any(map(is_not, chain(named, of_messages), repeat(None)))
+        if self.template_format is not None or self.template_values is not None:
+            return True
+        return bool(selected(self.messages or (), is_template))
 
     @property
     def conversation(self) -> tuple[Message, ...]:
         """The messages; a single input counts as one user message."""
         if self.messages is not None:
-            return tuple(self.messages)
+            return self.messages if isinstance(self.messages, tuple) else tuple(self.messages)
         return (Message("user", normalize_content(self.input or "")),)
 
 

@@ -7,12 +7,15 @@ until its frame is due, and no longer than until the reply is whole.
 import asyncio
 import math
 import os
-import socket
 import ssl
 import time
+from typing import TYPE_CHECKING
 
 import anyio
 import httpcore
+
+if TYPE_CHECKING:
+    import socket
 
 PIECE_BYTES = 64 * 1024
 MOST_BYTES = 1024 * 1024
@@ -188,7 +191,7 @@ def _arrived(stream: httpcore.AsyncNetworkStream) -> bytes:
     if transport is None:
         return b""
     try:
-        # To watch the socket again and to be woken costs the loop three turns; this, a tenth of one.
+        # To have asyncio watch it again costs three turns of the loop; this, a tenth of one.
         piece = os.read(transport.get_extra_info("socket").fileno(), PIECE_BYTES)
     except BlockingIOError:
         return b""

@@ -8,10 +8,10 @@ counted to know that they fit.
 from typing import Final
 
 from ollm_tui.dataclass import dataclass
-from ollm_tui.decode.sequence_cache import common_length
 from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.sent_messages import common_length
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens.estimate import Piece, fixed_pieces, piece_tokens
 

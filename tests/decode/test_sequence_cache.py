@@ -1,6 +1,6 @@
 """Values that are computed once for each item of a sequence that grows."""
 
-from ollm_tui.decode.sequence_cache import KEPT, SequenceCache, common_length
+from ollm_tui.decode.sequence_cache import KEPT, SequenceCache
 
 
 class Item:
@@ -74,12 +74,3 @@ def test_a_computation_that_fails_leaves_nothing() -> None:
             continue
         raise AssertionError("it was computed")
     assert cache.values([1]) == [1.0]
-
-
-def test_the_common_beginning_ends_where_the_objects_differ() -> None:
-    items = chat(5)
-    for other, length in (
-        (items, 5), (items[:3], 3), ([*items, Item()], 5), ([], 0), ([Item(), *items], 0),
-        ([*items[:2], Item(), *items[3:]], 2),
-    ):  # fmt: skip
-        assert common_length(items, other) == common_length(other, items) == length

@@ -20,10 +20,10 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider, watched_stream
 from ollm_tui.providers.fetcher import HttpFetcher
+from ollm_tui.providers.gathering import PIECE_BYTES
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.gathering import PIECE_BYTES
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")

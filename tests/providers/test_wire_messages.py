@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.decode.json_guard import SLICE
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -49,14 +48,28 @@ def dumped(value: object) -> bytes:
 
 
 @settings(max_examples=100)
-@given(HISTORIES, JSON_OBJECTS.filter(lambda one: "Infinity" not in json.dumps(one)))
-def test_a_body_is_the_json_of_its_request(history: list[Message], more: JsonObject) -> None:
+@given(
+    HISTORIES,
+    JSON_OBJECTS.filter(lambda one: "Infinity" not in json.dumps(one)),
+    st.lists(st.integers(0, 8), max_size=6),
+    st.integers(1, 4),
+)
+def test_a_body_is_the_json_of_its_request(
+    history: list[Message], more: JsonObject, ends: list[int], run: int
+) -> None:
     wire_all = WireMessages(wire_message)
-    for end in range(len(history) + 1):
-        body: JsonObject = {**more, "messages": wire_all(history[:end])}
-        plain = [wire_message(message) for message in history[:end]]
-        assert body["messages"] == plain
-        assert joined(body) == dumped({**more, "messages": plain})
+    first: list[JsonValue] = [{"role": "system", "content": "Be brief."}]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire_messages, "RUN", run)
+        for end in [*range(len(history) + 1), *ends]:
+            # Another ending makes other messages of a chat that went on in another way.
+            sent = [*history[:end], *([Message("user", f"{end}?")] if end in ends else [])]
+            for system in ([], first):
+                body: JsonObject = {**more, "messages": wire_all(sent, system)}
+                plain = [*system, *map(wire_message, sent)]
+                assert body["messages"] == plain
+                for _ in range(2):
+                    assert joined(body) == dumped({**more, "messages": plain})
 
 
 def test_what_is_not_json_is_refused() -> None:
@@ -74,9 +87,11 @@ def test_a_long_chat_comes_in_slices_which_other_tasks_run_between() -> None:
     wire_all = WireMessages(wire_message)
     (_, *made, _, _) = body_slices({"messages": wire_all(history)})
     assert len(made) == 2000
-    (_, known, _, _) = body_slices({"messages": wire_all(history)})
-    assert sum(map(len, known)) > 2_000_000, "what is encoded already comes at once"
-    assert known[1] is made[0][1], "and is not copied"
+    (_, known, *rest) = body_slices({"messages": wire_all(history)})
+    assert sum(map(len, known)) > 1_980_000, "what is encoded already comes at once"
+    assert len(rest) < wire_messages.RUN + 3
+    (_, again, *_) = body_slices({"messages": wire_all([*history, Message("user", "So?")])})
+    assert all(one is other for one, other in zip(known, again, strict=True)), "and is not copied"
 
 
 def test_a_long_message_and_a_picture_are_not_kept() -> None:

@@ -30,7 +30,7 @@ from ollm_tui.providers.body.unsupported import (
     ignore_left_out,
     report_unsent,
 )
-from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
+from ollm_tui.providers.body.wire_messages import WireMessages
 from ollm_tui.providers.media.encoding import file_base64, picture_base64, picture_type, unsendable
 
 DEFAULT_TOKENS = 8192
@@ -51,7 +51,7 @@ def chat_body(
     signer: str,
     max_tokens: int | None = None,
     on_left_out: OnLeftOut = ignore_left_out,
-    wire_all: WireAll | None = None,
+    wire_all: WireMessages | None = None,
 ) -> JsonObject:
     """Return the body of a streamed request.
 
@@ -170,7 +170,7 @@ def wire_turns(signer: str) -> WireMessages:
 
 
 def wire_messages(
-    messages: Sequence[Message], signer: str, wire_all: WireAll | None = None
+    messages: Sequence[Message], signer: str, wire_all: WireMessages | None = None
 ) -> list[JsonValue]:
     """Return the messages, with user and assistant in turns.
 

@@ -13,7 +13,7 @@ import anyio.lowlevel
 from ollm_tui.decode.json_guard import SLICE, json_slices, repaired
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.body.wire_messages import ENCODER, UnchangedObject
+from ollm_tui.providers.body.wire_messages import ENCODER, UnchangedObject, WireList
 from ollm_tui.providers.http_faults import Endpoint
 
 
@@ -51,7 +51,7 @@ async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> RequestContent:
     try:
         for run in body_slices(body):
             slices += run
-            size += len(run[-1])
+            size += len(run[-1])  # the others were encoded earlier
             if size >= SLICE:
                 size = 0
                 await anyio.lowlevel.checkpoint()
@@ -77,7 +77,9 @@ def body_slices(body: JsonMapping) -> Iterator[Sequence[bytes]]:
     before = b"{"
     for key, value in body.items():
         yield [before, repaired(ENCODER.encode(key)).encode(), b": "]
-        if isinstance(value, list) and UnchangedObject in map(type, value):
+        if isinstance(value, WireList):
+            yield from value.slices()
+        elif isinstance(value, list) and UnchangedObject in map(type, value):
             yield from _items(value)
         else:
             yield from ([one] for one in json_slices(value, ENCODER))

@@ -5,15 +5,19 @@ Every field that is not listed here as supported must have its default.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from itertools import compress, repeat
-from operator import attrgetter, is_not
 from typing import Any, TypeAlias, get_args
 
 from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.protocol.message import ACCEPTED, JINJA, Message, has_template_marks
+from ollm_tui.protocol.message import (
+    ACCEPTED,
+    JINJA,
+    Message,
+    has_template_marks,
+    is_template,
+)
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import (
     Request,
@@ -22,6 +26,7 @@ from ollm_tui.protocol.request import (
     ThinkingEffort,
     ThinkingMode,
 )
+from ollm_tui.protocol.sent_messages import Test, selected
 from ollm_tui.protocol.tools import ToolChoice, ToolName
 
 _REQUEST = frozenset(
@@ -30,6 +35,7 @@ _REQUEST = frozenset(
 )  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _TEMPLATES = frozenset({"template_format", "template_values"})
+_IS_ALL_KNOWN = (_MESSAGE | _TEMPLATES).issuperset(field.name for field in fields(Message))
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag", "starts_open"})
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
 _OTHER_KINDS: Mapping[str, str] = {
@@ -61,11 +67,18 @@ UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
     ),
 }
 """By kind of provider, the options that its protocol does not have."""
-UNSENT_MESSAGE_FIELDS: Mapping[str, frozenset[str]] = {
-    "anthropic": frozenset({"name"}),
-    "ollama": frozenset({"name"}),
+
+
+def _has_name(message: Message) -> bool:
+    return bool(message.name) and message.role != "tool"
+
+
+UNSENT_MESSAGE_FIELDS: Mapping[str, Mapping[str, Test]] = {
+    "anthropic": {"name": _has_name},
+    "ollama": {"name": _has_name},
 }
-"""By kind of provider, the fields of a message that its protocol does not have."""
+"""By kind of provider, the fields of a message that its protocol does not have, and whether a
+message has one."""
 
 
 def check_request(request: Request, template_formats: Collection[str] = ()) -> None:
@@ -97,9 +110,8 @@ def report_unsent(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
     for field in fields(options):
         if field.name in unsent and _is_set(options, field):
             report_left_out(field.name, on_left_out)
-    for name in sorted(UNSENT_MESSAGE_FIELDS.get(kind, ())):
-        having = filter(attrgetter(name), request.conversation)
-        if any(message.role != "tool" for message in having):
+    for name, is_set in UNSENT_MESSAGE_FIELDS.get(kind, {}).items():
+        if selected(request.conversation, is_set):
             report_left_out(f"messages.{name}", on_left_out)
 
 
@@ -190,11 +202,12 @@ def _check_fields(value: Any, acted_on: Collection[str], what: str) -> None:
 
 def _check_messages(messages: Sequence[Message]) -> None:
     """Check the fields of messages; those of most classes are all known."""
-    known = _MESSAGE | _TEMPLATES
-    for kind in set(map(type, messages)):
-        if not known.issuperset(field.name for field in fields(kind)):
-            for message in messages:
-                _check_fields(message, known, "a message")
+    for message in selected(messages, _has_other_fields):
+        _check_fields(message, _MESSAGE | _TEMPLATES, "a message")
+
+
+def _has_other_fields(message: Message) -> bool:
+    return type(message) is not Message or not _IS_ALL_KNOWN
 
 
 def _is_set(value: object, field: "Field[Any]") -> bool:
@@ -222,8 +235,7 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
 def _check_rendered(request: Request, known: Collection[str]) -> None:
     """Refuse templates that are still to be rendered, and formats that the engine does not read."""
     texts = [(request.template_format, request.system_prompt or "")]
-    formats = map(attrgetter("template_format"), request.conversation)
-    marked = compress(request.conversation, map(is_not, formats, repeat(None)))
+    marked = selected(request.conversation, is_template)
     texts += [(message.template_format, message.text) for message in marked]
     is_left = request.template_values is not None or any(
         name is not None and has_template_marks(text) for name, text in texts

@@ -4,19 +4,21 @@ A long chat is sent with every question, and all but its end is as it was the la
 """
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from ollm_tui.decode.json_guard import repaired
-from ollm_tui.decode.sequence_cache import SequenceCache
+from ollm_tui.dataclass import dataclass, field
+from ollm_tui.decode.json_guard import json_slices, repaired
+from ollm_tui.decode.sequence_cache import KEPT
 from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.sent_messages import common_length
 
-WireAll: TypeAlias = Callable[[Sequence[Message]], list[JsonValue]]
-"""Makes the objects of all messages of a chat."""
 MOST_CHARACTERS: Final = 64 * 1024
 """A longer message is made each time, and so is one with pictures: its copies would take memory."""
+RUN: Final = 64
+"""So many messages are one slice as soon as they are encoded."""
 ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 """Encodes requests."""
 
@@ -39,25 +41,109 @@ class UnchangedObject(dict[str, JsonValue]):
             self._encoded = repaired(ENCODER.encode(self)).encode()
             return self._encoded
 
+    def forget(self) -> None:
+        """Drop its JSON, which is kept elsewhere."""
+        del self._encoded
+
+
+@dataclass(slots=True)
+class _Chat:
+    """What was made of the messages of one chat."""
+
+    messages: Sequence[Message] = ()
+    objects: list[JsonObject | None] = field(default_factory=list)
+    """None is made each time."""
+    made_anew: list[int] = field(default_factory=list)
+    """Where that is."""
+    runs: list[bytes] = field(default_factory=list)
+    """The JSON of the first messages, of `RUN` each; empty where it is not kept."""
+
+    def first(self, count: int) -> "_Chat":
+        """Return the same of the first messages."""
+        made_anew = [at for at in self.made_anew if at < count]
+        return _Chat(
+            self.messages[:count], self.objects[:count], made_anew, self.runs[: count // RUN]
+        )
+
+
+class WireList(list[JsonValue]):
+    """The messages of a request, of which most are encoded already; it is not to be changed."""
+
+    def __init__(
+        self, first: Sequence[JsonValue], objects: Sequence[JsonValue], chat: _Chat
+    ) -> None:
+        super().__init__([*first, *objects])
+        self._begin, self._end = len(first), len(first) + len(objects)
+        self._chat = chat
+
+    def slices(self) -> Iterator[Sequence[bytes]]:
+        """Yield its JSON in slices, several at a time.
+
+        Raises:
+            ValueError, RecursionError: as `json_slices`.
+        """
+        before, known = b"[", list[bytes]()
+        for one in self[: self._begin]:
+            yield from _item(before, one)
+            before = b", "
+        for begin in range(self._begin, len(self), RUN):
+            if run := self._run(begin):
+                known += [before, run]
+            else:
+                if known:
+                    yield known
+                    known = []
+                for one in self[begin : begin + RUN]:
+                    yield from _item(before, one)
+                    before = b", "
+                self._keep_run(begin)
+            before = b", "
+        yield [*known, b"]" if self else b"[]"]
+
+    def _run(self, begin: int) -> bytes:
+        """Return the messages from one on as a slice; empty if they are not one."""
+        runs, number = self._chat.runs, (begin - self._begin) // RUN
+        return runs[number] if begin + RUN <= self._end and number < len(runs) else b""
+
+    def _keep_run(self, begin: int) -> None:
+        if begin + RUN <= self._end and (begin - self._begin) // RUN == len(self._chat.runs):
+            self._chat.runs.append(_joined(self[begin : begin + RUN]))
+
 
 class WireMessages:
     """Makes objects of messages by `make`, and remembers those of the last chats."""
 
     def __init__(self, make: Callable[[Message], JsonObject]) -> None:
         self._make = make
-        self._cache = SequenceCache(self._kept)
+        self._chats: list[_Chat] = []
 
-    def __call__(self, messages: Sequence[Message]) -> list[JsonValue]:
-        """Return the objects of a chat; they are not to be changed.
+    def __call__(self, messages: Sequence[Message], first: Sequence[JsonValue] = ()) -> WireList:
+        """Return the objects of a chat after others; they are not to be changed.
 
         Raises:
             AIError: what `make` raises.
         """
-        kept = self._cache.values(messages)
-        if all(kept):
-            return [*kept]
-        pairs = zip(kept, messages, strict=True)
-        return [self._make(message) if known is None else known for known, message in pairs]
+        chat = self._chat_of(messages)
+        objects: list[JsonValue] = [*chat.objects]
+        for at in chat.made_anew:
+            objects[at] = self._make(messages[at])
+        return WireList(first, objects, chat)
+
+    def _chat_of(self, messages: Sequence[Message]) -> _Chat:
+        """Return what is known of a chat: one for each first message."""
+        is_it = [bool(messages and one.messages[0] is messages[0]) for one in self._chats]
+        known = self._chats[is_it.index(True)] if any(is_it) else _Chat()
+        same = common_length(known.messages, messages)
+        added = [self._kept(message) for message in messages[same:]]
+        if same < len(known.messages):
+            known = known.first(same)
+        known.made_anew += [at for at, one in enumerate(added, same) if one is None]
+        known.objects += added
+        known.messages = messages if isinstance(messages, tuple) else tuple(messages)
+        if messages:
+            others = [one for one, is_known in zip(self._chats, is_it, strict=True) if not is_known]
+            self._chats = [known, *others][:KEPT]
+        return known
 
     def _kept(self, message: Message) -> JsonObject | None:
         texts = [one for one in message.content if isinstance(one, TextContent | ThinkingContent)]
@@ -65,3 +151,23 @@ class WireMessages:
         if is_text and sum(len(one.text) for one in texts) <= MOST_CHARACTERS:
             return UnchangedObject(self._make(message))
         return None
+
+
+def _item(before: bytes, value: JsonValue) -> Iterator[Sequence[bytes]]:
+    """Yield the slices of one item of a list."""
+    if isinstance(value, UnchangedObject):
+        yield [before, value.encoded()]
+    else:
+        yield [before]
+        yield from ([one] for one in json_slices(value, ENCODER))
+
+
+def _joined(values: Sequence[JsonValue]) -> bytes:
+    """Return the JSON of values as a part of a list; nothing if one of them changes."""
+    objects = [value for value in values if isinstance(value, UnchangedObject)]
+    if len(objects) < len(values):
+        return b""
+    joined = b", ".join(one.encoded() for one in objects)
+    for one in objects:
+        one.forget()
+    return joined

@@ -23,7 +23,7 @@ from ollm_tui.providers.body.unsupported import (
     report_left_out,
     report_unsent,
 )
-from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
+from ollm_tui.providers.body.wire_messages import WireMessages
 from ollm_tui.providers.media.encoding import base64_text, picture_base64, unsendable
 
 MEDIA_TYPES: Final = frozenset({"image", "audio"})
@@ -33,7 +33,7 @@ MEDIA_TYPES: Final = frozenset({"image", "audio"})
 def chat_body(
     request: Request,
     on_left_out: OnLeftOut = ignore_left_out,
-    wire_all: WireAll | None = None,
+    wire_all: WireMessages | None = None,
 ) -> JsonObject:
     """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
 
@@ -46,10 +46,9 @@ def chat_body(
     _check_choice(request)
     report_unsent(request, "ollama", on_left_out)
     plan, request = plan_of(request), as_sent(request)
-    messages: list[JsonValue] = []
-    if request.system_prompt:
-        messages.append({"role": "system", "content": request.system_prompt})
-    messages += (wire_all or WireMessages(wire_message))(request.conversation)
+    system: JsonObject = {"role": "system", "content": request.system_prompt}
+    first = [system] if request.system_prompt else []
+    messages = (wire_all or WireMessages(wire_message))(request.conversation, first)
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
     body["truncate"] = False  # else the server drops the oldest messages silently
     if request.offered_tools:

@@ -33,7 +33,7 @@ from ollm_tui.providers.body.unsupported import (
     report_left_out,
     report_unsent,
 )
-from ollm_tui.providers.body.wire_messages import WireAll, WireMessages
+from ollm_tui.providers.body.wire_messages import WireMessages
 from ollm_tui.providers.media.encoding import (
     file_base64,
     file_url,
@@ -119,7 +119,7 @@ def chat_body(
     request: Request,
     backend: str | None = None,
     on_left_out: OnLeftOut = ignore_left_out,
-    wire_all: WireAll | None = None,
+    wire_all: WireMessages | None = None,
 ) -> JsonObject:
     """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
 
@@ -134,10 +134,9 @@ def chat_body(
     report_unsent(request, kind, on_left_out)
     way = _switched(request, dialect)
     request = way.request
-    messages: list[JsonValue] = []
-    if request.system_prompt:
-        messages.append({"role": "system", "content": request.system_prompt})
-    messages += (wire_all or wire_messages(backend))(request.conversation)
+    system: JsonObject = {"role": "system", "content": request.system_prompt}
+    first = [system] if request.system_prompt else []
+    messages = (wire_all or wire_messages(backend))(request.conversation, first)
     body: JsonObject = {
         "model": request.model,
         "messages": messages,
