@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
 from operator import attrgetter
+from typing import Final
 
 from ollm_tui.chat.prompt import is_question, turn_starts
 from ollm_tui.chat.sent_history import SentHistory
@@ -12,7 +12,10 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
+from ollm_tui.protocol.sent_messages import selected
 from ollm_tui.tokens.count import TokenCount
+
+_CALLS: Final = attrgetter("tool_calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +130,8 @@ class Conversation:
 
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far, of dropped ones too."""
-        calls = chain.from_iterable(filter(None, map(attrgetter("tool_calls"), self.messages)))
-        kept = {call.id for call in calls}
+        calling = selected(self.sent_history.whole(self.messages), _CALLS)
+        kept = {call.id for message in calling for call in message.tool_calls}
         return kept | self.dropped_call_ids
 
     def next_block(self) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from ollm_tui.chat.prompt import Sending, newest_turns, with_names
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import MEDIA, Block
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import Message, is_compaction
 from ollm_tui.protocol.sent_messages import (
     Growth,
     SentMessages,
@@ -26,9 +26,22 @@ _NONE: Final = ()
 class _Newest:
     """What of a history counts: no oldest turns that are left out, nothing that was compacted."""
 
-    history: Sequence[Message]
+    history: SentMessages
     turns_left_out: int
     messages: SentMessages
+
+    def following(self, history: SentMessages, turns_left_out: int) -> "_Newest":
+        """Return the same of a later state of the conversation."""
+        added, growth = history[len(self.history) :], self.messages.growth
+        is_longer = self.history.growth is history.growth
+        is_alike = is_longer and self.turns_left_out == turns_left_out
+        if is_alike and not turns_left_out and not any(map(is_compaction, added)):
+            newest: Sequence[Message] = (*self.messages, *added)
+        else:
+            newest = newest_turns(history, turns_left_out)
+            if not is_alike or common_length(self.messages, newest) < len(self.messages):
+                growth = Growth()
+        return _Newest(history, turns_left_out, SentMessages.of(newest, growth, len(newest)))
 
 
 @dataclass(slots=True)
@@ -74,7 +87,8 @@ class SentHistory:
 
     def __init__(self) -> None:
         none = SentMessages.of(_NONE, Growth(), 0)
-        self._newest = _Newest(_NONE, 0, none)
+        self._history = none
+        self._newest = _Newest(none, 0, SentMessages.of(_NONE, Growth(), 0))
         self._settled = _Settled(none, _NONE, Sending(_NONE))
         self._sent = none
         """What is sent of the newest state."""
@@ -94,18 +108,20 @@ class SentHistory:
         messages = selected(self._newest_of(history, turns_left_out), _has_media)
         return Counter(block.type for message in messages for block in _media_of(message))
 
+    def whole(self, history: Sequence[Message]) -> SentMessages:
+        """Return all messages of the conversation."""
+        known = self._history
+        same = common_length(known, history)
+        if same < len(known) or same < len(history):
+            growth = known.growth if same == len(known) else Growth()
+            self._history = SentMessages.of(history, growth, len(history))
+        return self._history
+
     def _newest_of(self, history: Sequence[Message], turns_left_out: int) -> SentMessages:
-        known = self._newest
-        same = common_length(known.history, history)
-        is_alike = known.turns_left_out == turns_left_out and same == len(known.history)
-        if is_alike and same == len(history):
-            return known.messages
-        newest, growth = newest_turns(history, turns_left_out), known.messages.growth
-        if not is_alike or common_length(known.messages, newest) < len(known.messages):
-            growth = Growth()
-        messages = SentMessages.of(newest, growth, len(newest))
-        self._newest = _Newest(tuple(history), turns_left_out, messages)
-        return messages
+        whole, known = self.whole(history), self._newest
+        if known.history is not whole or known.turns_left_out != turns_left_out:
+            self._newest = known.following(whole, turns_left_out)
+        return self._newest.messages
 
     def _settle(self, newest: SentMessages, unsent: Collection[str]) -> None:
         known = self._settled

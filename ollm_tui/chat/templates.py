@@ -31,7 +31,7 @@ async def rendered_texts(
         return messages, options
     request = Request(
         model=resolved.ref.model,
-        messages=tuple(messages),
+        messages=conversation.sent_history.whole(messages),
         system_prompt=text,
         template_format=_language(conversation, options),
         template_values=options.template_values,

@@ -53,10 +53,12 @@ def common_length(one: Sequence[object], other: Sequence[object]) -> int:
     settled = 0
     if isinstance(one, SentMessages) and isinstance(other, SentMessages):
         settled = min(one.settled, other.settled) if one.growth is other.growth else 0
-    if one is other or all(map(is_, one[settled:], other[settled:])):
-        return min(len(one), len(other))
-    pairs = zip(one[settled:], other[settled:], strict=False)
-    return next(at for at, (here, there) in enumerate(pairs, settled) if here is not there)
+    if settled:  # nothing is copied otherwise
+        one, other = one[settled:], other[settled:]
+    if one is other or all(map(is_, one, other)):
+        return settled + min(len(one), len(other))
+    pairs = enumerate(zip(one, other, strict=False), settled)
+    return next(at for at, (here, there) in pairs if here is not there)
 
 
 def selected(messages: Sequence[Message], test: Test) -> list[Message]:
