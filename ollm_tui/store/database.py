@@ -5,19 +5,21 @@ stops waiting; its job still runs to its end, so no transaction is ever torn. Be
 thread writes the backlog when it is due, without the event loop or a task.
 """
 
+import asyncio
 import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import anyio
-import anyio.to_thread
+import anyio.lowlevel
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.backlog import Backlog
@@ -30,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-WAITING: Final = 16
-"""Number of callers that may wait at once."""
 
 
 class Database:
@@ -45,7 +45,6 @@ class Database:
         self._opened: Opened | None = None
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="chats", daemon=True)
-        self._limiter = anyio.CapacityLimiter(WAITING)
         self._closed = False
 
     @classmethod
@@ -114,7 +113,7 @@ class Database:
         """Finish the submitted jobs, then close the file; a second call is a no-op."""
         if not self._closed:
             done = self._leave()
-            await anyio.to_thread.run_sync(done.result, limiter=self._limiter)
+            await _result_of(done)
 
     def write_now(self, work: Work[T]) -> T:
         """Run `work` in a transaction; for the database's own thread."""
@@ -170,7 +169,7 @@ class Database:
             raise AIError(ErrorCode.INTERNAL_ERROR, "The file of saved chats is closed.")
         future: Future[T] = Future()
         self._jobs.put(lambda: _settle(future, job))
-        return await anyio.to_thread.run_sync(future.result, limiter=self._limiter)
+        return await _result_of(future)
 
     def _leave(self) -> "Future[None]":
         self._closed = True
@@ -226,3 +225,18 @@ def _settle(future: "Future[T]", job: Callable[[], T]) -> None:
         future.set_result(job())
     except BaseException as error:  # noqa: BLE001 -- it is raised where the job was submitted
         future.set_exception(error)
+
+
+async def _result_of(future: "Future[T]") -> T:
+    """Wait for a job, whose thread wakes the event loop itself: no other one waits for it."""
+    done, loop = anyio.Event(), asyncio.get_running_loop()
+
+    def wake(_future: "Future[T]") -> None:
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(wake)
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    with anyio.CancelScope(shield=True):
+        await done.wait()
+    return future.result()
