@@ -267,10 +267,9 @@ class ChatClient:
         try:
             run.has_template = question is not None and question.template_format is not None
             try:
-                if question is not None and not run.has_template:
+                if not run.has_template:
                     # It is in the history already, so the file must have it too.
-                    with anyio.move_on_after(FINISH_S, shield=True):
-                        await self.saving.whole(question)
+                    run.unsaved = question
                 # Any failure, also in an adapter, has to become one event here.
                 with foreign_code("A prompt failed unexpectedly", _unexpected):
                     end = await self._saved(run, partial(self._give, events))

@@ -137,6 +137,8 @@ class DrawingRun:
 
     has_template = False
     """Whether the question brings its own template, which drawings have none of."""
+    unsaved: Message | None = None
+    """The question, which is saved before anything is asked for."""
 
     def __init__(
         self,
@@ -149,7 +151,7 @@ class DrawingRun:
         """Take the conversation, whose newest message is the question, and a job to pick up."""
         self._parts = parts
         self._conversation = conversation
-        self._growing = saving.growing()
+        self._saving, self._growing = saving, saving.growing()
         self._signal = signal
         self._question = conversation.messages[-1]
         self._job = job
@@ -163,6 +165,8 @@ class DrawingRun:
     async def run(self, emit: Emit) -> Ending:
         """Draw the pictures and return how that ended."""
         self._emit = emit
+        if self.unsaved is not None:
+            await self._saving.in_time(self.unsaved)
         ended = "failed"
         limit_s = self._parts.limits.prompt_s
         try:

@@ -66,6 +66,8 @@ class PromptRun:
         self._room = RoomKeeper(parts, conversation, saving, guard, signal)
         self.has_template = False
         """Whether the prompt is a template that was not rendered yet, and so is not saved."""
+        self.unsaved: Message | None = None
+        """The prompt, which is saved before anything is sent."""
         self._corrections = 0
         self._verdict: Verdict | None = None
         """Whether the newest answer matches its schema; None if it was not checked."""
@@ -103,15 +105,8 @@ class PromptRun:
         )
 
     async def _turns(self) -> Ending:
-        resolved = await resolve_model(self._parts, self._conversation, self._options, self._signal)
-        if resolved is None:
-            return chat_events.Finish(reason="abort")
-        if not await self._render_texts(resolved):
-            return chat_events.Finish(reason="abort")
-        self._builder = RequestBuilder(
-            self._parts, self._conversation, self._options, self._signal, resolved
-        )
-        if not await self._is_ready() or not await self._look_at_media():
+        unsaved, prepare = self.unsaved, self._is_prepared
+        if not await (prepare() if unsaved is None else self._saving.alongside(unsaved, prepare)):
             return chat_events.Finish(reason="abort")
         if self._options.wraps_up:
             await self._add(Message("user", WRAP_UP, metadata={"correction": True}))
@@ -124,6 +119,16 @@ class PromptRun:
             if number == most + self._further_asks:
                 break
         return chat_events.Finish(reason="max_turns", turn=number)
+
+    async def _is_prepared(self) -> bool:
+        """Find the model and what of the prompt it takes; return False if stopped."""
+        resolved = await resolve_model(self._parts, self._conversation, self._options, self._signal)
+        if resolved is None or not await self._render_texts(resolved):
+            return False
+        self._builder = RequestBuilder(
+            self._parts, self._conversation, self._options, self._signal, resolved
+        )
+        return await self._is_ready() and await self._look_at_media()
 
     async def _render_texts(self, resolved: ResolvedModel) -> bool:
         """Render what is a template, and save a prompt that was one; return False if stopped."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import anyio
 
@@ -9,6 +10,7 @@ from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
+from ollm_tui.providers.single_error import task_group
 
 logger = logging.getLogger(__name__)
 PACE_S = 0.1
@@ -16,6 +18,7 @@ PACE_S = 0.1
 CHARACTERS_PER_S = 4_000_000
 """Throughput of a growing answer: one of 10 MB is written every 2.5 s."""
 FINISH_S = 2.0
+T = TypeVar("T")
 
 
 def pause_after(size: int) -> float:
@@ -51,6 +54,17 @@ class Saving:
         """Write a message that will not change; it is on the disk on return."""
         if self.journal is not None:
             await self.guarded(self.journal.begin(message))
+
+    async def alongside(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
+        """Write a message like `whole` while `work` is done, and return what that returns."""
+        async with task_group() as group:
+            group.start_soon(self.in_time, message)
+            return await work()
+
+    async def in_time(self, message: Message) -> None:
+        """Write a message like `whole`, also when this is cancelled, and give up a slow disk."""
+        with anyio.move_on_after(FINISH_S, shield=True):
+            await self.whole(message)
 
     def growing(self) -> "GrowingMessage":
         """Begin a message that is written while it arrives."""

@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
-from ollm_tui.providers.error_body import is_markup
+from ollm_tui.providers.body.error_body import is_markup
 from ollm_tui.providers.http_errors import generation_failed, text_error, unfinished
 from ollm_tui.providers.http_faults import LIMIT, WEB_PAGE, Endpoint
 

@@ -16,7 +16,7 @@ from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.providers.error_body import (
+from ollm_tui.providers.body.error_body import (
     ErrorBody,
     is_markup,
     read_error_body,

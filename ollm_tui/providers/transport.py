@@ -19,8 +19,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
 from ollm_tui.providers.body.content import encoded_body
+from ollm_tui.providers.body.error_body import is_markup
 from ollm_tui.providers.client import make_client, own_headers
-from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import LIMIT, SLOW, UNSENDABLE, WEB_PAGE, Endpoint
 from ollm_tui.providers.proxy import proxy_for

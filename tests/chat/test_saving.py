@@ -61,9 +61,17 @@ def client_over(provider: ScriptedProvider, journal: ListJournal) -> ChatClient:
     return ChatClient(parts, Conversation(model="scripted://m"), journal=journal)
 
 
-async def test_the_question_is_safe_before_it_is_sent() -> None:
-    journal = ListJournal()
+class SlowJournal(ListJournal):
+    """Has a message on its disk some turns of the event loop later."""
 
+    async def begin(self, message: Message) -> str:
+        for _ in range(50):
+            await anyio.lowlevel.checkpoint()
+        return await super().begin(message)
+
+
+@pytest.mark.parametrize("journal", [ListJournal(), SlowJournal()], ids=["at once", "slowly"])
+async def test_the_question_is_safe_before_it_is_sent(journal: ListJournal) -> None:
     class Looking(ScriptedProvider):
         def chat_stream(self, request: Request) -> ProviderStream:
             assert journal.steps == [("begin", "hi")]
@@ -75,6 +83,15 @@ async def test_the_question_is_safe_before_it_is_sent() -> None:
     assert journal.steps[0] == ("begin", "hi")
     assert journal.steps[1][0] == "begin"
     assert journal.steps[-1] == ("finish 2", "Hello")
+
+
+async def test_a_question_is_safe_although_there_is_no_such_model() -> None:
+    journal = SlowJournal()
+    client = client_over(ScriptedProvider(script=[]), journal)
+    client.conversation.model = "nowhere://m"
+    async with client.chat("hi") as events:
+        assert [type(event).__name__ async for event in events] == ["ErrorEvent"]
+    assert journal.steps == [("begin", "hi")]
 
 
 @pytest.mark.parametrize("by_signal", [True, False])

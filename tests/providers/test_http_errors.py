@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.providers.error_body import read_error_body
+from ollm_tui.providers.body.error_body import read_error_body
 from ollm_tui.providers.http_errors import Head, http_error, is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.corpus import CORPUS, needs_corpus

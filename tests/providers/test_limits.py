@@ -17,7 +17,7 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsLi
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.error_body import read_error_body
+from ollm_tui.providers.body.error_body import read_error_body
 from ollm_tui.providers.response_reader import AT_ONCE_BYTES, PIECE_BYTES, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fakes import FAKES

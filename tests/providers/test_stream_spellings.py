@@ -20,8 +20,8 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
+from ollm_tui.providers.body.error_body import find_failure
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder

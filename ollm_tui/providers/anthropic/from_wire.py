@@ -12,7 +12,7 @@ from ollm_tui.decode.tool_calls import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
-from ollm_tui.providers.error_body import find_failure
+from ollm_tui.providers.body.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.http_faults import Endpoint
 

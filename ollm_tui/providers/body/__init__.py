@@ -1,1 +1,1 @@
-"""The bodies of chat requests: what several protocols do the same way."""
+"""The bodies of chat requests and of errors: what several protocols do the same way."""

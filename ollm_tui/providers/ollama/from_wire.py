@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.error_body import find_failure
+from ollm_tui.providers.body.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint
 

@@ -19,7 +19,7 @@ from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.error_body import ErrorBody, read_error_body
+from ollm_tui.providers.body.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
 from ollm_tui.providers.http_faults import LIMIT, Endpoint
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path

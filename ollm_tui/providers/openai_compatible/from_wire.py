@@ -8,7 +8,7 @@ from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import PromptProgress, ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
-from ollm_tui.providers.error_body import find_failure
+from ollm_tui.providers.body.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 
 _PROMPT = (

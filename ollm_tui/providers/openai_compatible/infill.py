@@ -12,8 +12,8 @@ from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
 from ollm_tui.providers.base_url import join, server_root
+from ollm_tui.providers.body.error_body import find_failure
 from ollm_tui.providers.body.unsupported import OnLeftOut
-from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.media.inputs import VERBATIM, gap_of, infill_options
 from ollm_tui.providers.openai_compatible.audio import explain_unknown_path
