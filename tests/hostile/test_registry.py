@@ -57,6 +57,8 @@ NOT_TO_THE_OUTSIDE = {
     *(f"linear/{name}.py" for name in ("compacting", "views", "writing")),
     # For others, which are named by it.
     "config/private_file.py",
+    # To a TLS session, what came from its server.
+    "providers/gathering.py",
     # Into a text in memory.
     "providers/anthropic/llamacpp.py",
 }
