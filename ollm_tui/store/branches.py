@@ -66,6 +66,15 @@ class ChatNews:
     """Whether it was deleted, and this program continued it as a new chat."""
 
 
+@dataclass(frozen=True, slots=True)
+class Forks:
+    """The forks of a chat at the moment that it was read."""
+
+    revision: int
+    siblings: Mapping[int, tuple[str, ...]]
+    """The messages that follow the same one, by their position on the path."""
+
+
 @dataclass(slots=True)
 class ChatWatch:
     """The state of an open chat, as this program last read or wrote it."""
@@ -73,6 +82,8 @@ class ChatWatch:
     known: set[str] = field(default_factory=set)
     """Ids of the messages that it has written, read, or reported."""
     revision: int | None = None
+    forks: Forks | None = None
+    """The forks as they were when this program opened the chat."""
     title: str | None = None
     is_renamed: bool = False
     """Whether the user gave the title."""
@@ -128,8 +139,11 @@ def siblings(nodes: Sequence[Node], path: Sequence[str]) -> dict[int, tuple[str,
     """Return the messages that follow the same one, by the positions of the path that have some."""
     after: dict[str | None, list[str]] = {}
     ids = {node.id for node in nodes}
-    for node in nodes:
-        after.setdefault(node.parent_id if node.parent_id in ids else None, []).append(node.id)
+    parents = [node.parent_id if node.parent_id in ids else None for node in nodes]
+    if len(set(parents)) == len(parents):
+        return {}
+    for node, parent in zip(nodes, parents, strict=True):
+        after.setdefault(parent, []).append(node.id)
     forks: dict[int, tuple[str, ...]] = {}
     for position, message_id in enumerate(path):
         beside = after.get(path[position - 1] if position else None, [])

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.store.branches import ChatWatch
+from ollm_tui.store.branches import ChatWatch, Forks, siblings
 from ollm_tui.store.rows import (
     ConversationSettings,
     Deleted,
@@ -69,14 +69,28 @@ class ConversationJournal:
             self._load(stored)
 
     def _load(self, stored: StoredConversation) -> None:
-        now_ms = self._clock_ms()
+        now_ms, settings = self._clock_ms(), ConversationSettings.of(self._settings)
         depths = {node.id: node.depth for node in stored.state.nodes}
+        parent_id: str | None = None
         for message in stored.messages:
-            row = self._next_row(message.message, message.id, now_ms)
-            self._path.append(replace(row, state=message.state, depth=depths[message.id]))
-        self._saved_settings = None
-        self.watch.known.update(node.id for node in stored.state.nodes)
+            row = MessageRow(
+                id=message.id,
+                conversation_id=self.conversation_id,
+                parent_id=parent_id,
+                depth=depths[message.id],
+                message=message.message,
+                state=message.state,
+                created_ms=now_ms,
+                updated_ms=now_ms,
+                settings=settings,
+                has_new_settings=parent_id is None,
+            )
+            self._path.append(row)
+            parent_id = row.id
+        self.watch.known.update(depths)
         self.watch.revision = stored.state.revision
+        forks = siblings(stored.state.nodes, self.path)
+        self.watch.forks = Forks(stored.state.revision, forks)
         self.watch.title, self.watch.is_renamed = stored.title, stored.state.is_renamed
 
     @property

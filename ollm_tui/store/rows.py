@@ -5,11 +5,12 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from json import decoder
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_guard import json_slices, repaired
-from ollm_tui.protocol.blocks import UnknownContent
+from ollm_tui.protocol.blocks import TextContent, UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -35,6 +36,11 @@ ENDED: Final = "ended"
 """The metadata key for how an answer ended; a complete answer has none."""
 _STATES: Final[Mapping[str, MessageState]] = {state: state for state in get_args(MessageState)}
 TITLE_LENGTH: Final = 200
+_TEXT_STARTS: Final[Mapping[str, str]] = {
+    role: f'{{"role":"{role}","content":[{{"type":"text","text":"' for role in ("user", "assistant")
+}
+"""How most messages begin, which are read without making objects of the JSON around the text."""
+_TEXT_END: Final = "}]}"
 SUMMARY: Final = (
     "c.id, c.title, c.updated_ms, m.depth, c.model, c.revision, c.total_messages, c.number,"
     " c.created_ms, c.size_bytes, c.tags, c.is_pinned, c.is_archived, c.deleted_ms"
@@ -210,13 +216,22 @@ def encoded(message: Message) -> bytes:
 def decoded(message_id: str, role: str, state: str, body: str) -> StoredMessage:
     """Read a message; one that cannot be read becomes an `UnknownContent` with its body."""
     try:
-        message = message_from_json(json.loads(body))
+        message = _only_text(role, body) or message_from_json(json.loads(body))
     except (AIError, ValueError, TypeError, AttributeError, RecursionError):
         message = Message(role or "unknown", [UnknownContent("unreadable", {"body": body})])
     known = _STATES.get(state, "complete")
     if known in {"streaming", "interrupted"} and ENDED not in message.metadata:
         message = replace(message, metadata={**message.metadata, ENDED: "interrupted"})
     return StoredMessage(id=message_id, message=message, state=known)
+
+
+def _only_text(role: str, body: str) -> Message | None:
+    """Read a question or an answer that is nothing but a text; None for any other."""
+    start = _TEXT_STARTS.get(role)
+    if start is None or not body.startswith(start):
+        return None
+    text, end = decoder.scanstring(body, len(start))
+    return Message(role, (TextContent(text),)) if body[end:] == _TEXT_END else None
 
 
 def title_of(message: Message) -> str:

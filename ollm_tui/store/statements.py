@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 
 from ollm_tui.store.branches import ChatState, Node, leaf_after, leaves
 from ollm_tui.store.options_json import (
@@ -15,6 +16,7 @@ from ollm_tui.store.rows import (
     ConversationSummary,
     MessageRow,
     StoredConversation,
+    StoredMessage,
     column,
     decoded,
     encoded,
@@ -30,15 +32,15 @@ ORDER BY c.updated_ms DESC, c.number DESC LIMIT ? OFFSET ?
 """
 
 # The depth falls with each step, so that no damage can make this endless.
-PATH = """
+_PATH = """
 WITH RECURSIVE path (number, id, parent_id, depth) AS (
   SELECT number, id, parent_id, depth FROM messages WHERE id = ?
   UNION ALL
   SELECT m.number, m.id, m.parent_id, m.depth FROM path
   JOIN messages AS m ON m.id = path.parent_id AND m.depth < path.depth
 )
-SELECT m.id, m.role, m.state, m.body, m.settings
-FROM path JOIN messages AS m ON m.number = path.number ORDER BY path.depth
+SELECT path.depth, m.id, m.role, m.state, m.body, m.settings
+FROM path CROSS JOIN messages AS m ON m.number = path.number
 """
 
 _RESTORE_PATH = """
@@ -211,18 +213,34 @@ def load_conversation(
     model, system_prompt, options, active_id = row
     ids = {node.id for node in state.nodes}
     with_message = leaf_after(state.nodes, message_id, active_id) if message_id else None
-    ends = (leaf_id, with_message, active_id, *(node.id for node in reversed(leaves(state.nodes))))
-    leaf = next((end for end in ends if end in ids), None)
-    path = connection.execute(PATH, (leaf,)).fetchall()
+    leaf = next((end for end in (leaf_id, with_message, active_id) if end in ids), None)
+    if leaf is None and ids:
+        leaf = leaves(state.nodes)[-1].id
     own = settings_of(model, system_prompt, options)
-    branch = (settings_from_json(text) for *_, text in reversed(path) if text is not None)
+    messages, changes = _read_path(connection, leaf)
+    branch = (settings_from_json(text) for text in reversed(changes))
     return StoredConversation(
         id=conversation_id,
         title=state.title,
         settings=next((one for one in branch if one is not None), own),
-        messages=tuple(decoded(*message[:4]) for message in path),
+        messages=messages,
         state=state,
     )
+
+
+def _read_path(
+    connection: sqlite3.Connection, leaf_id: str | None
+) -> tuple[tuple[StoredMessage, ...], list[str]]:
+    """Return a message and those before it, in order, and the settings that changed on the way."""
+    # Each is read before the next, so that there is one body at a time. SQLite does not sort them:
+    # it would copy them all.
+    rows = [
+        (depth, decoded(message_id, role, state, body), settings)
+        for depth, message_id, role, state, body, settings in connection.execute(_PATH, (leaf_id,))
+    ]
+    rows.sort(key=itemgetter(0))
+    changes = [settings for *_, settings in rows if settings is not None]
+    return tuple(message for _, message, _ in rows), changes
 
 
 def chat_state(

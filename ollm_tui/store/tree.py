@@ -17,7 +17,7 @@ from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.options_json import options_to_json
 from ollm_tui.store.rows import TITLE_LENGTH, column, new_id
 from ollm_tui.store.search.texts import text_of
-from ollm_tui.store.statements import PATH, chat_state, load_conversation
+from ollm_tui.store.statements import chat_state, load_conversation
 
 WORDS: Final = 200
 """Characters of a message that the tree shows at most."""
@@ -135,12 +135,11 @@ def fork(
 ) -> str | None:
     """Copy a message and those before it to a chat of its own; return its id, None without them."""
     stored = load_conversation(connection, conversation_id, leaf_id=message_id)
-    path = connection.execute(PATH, (message_id,)).fetchall()
-    if stored is None or not path or stored.messages[-1].id != message_id:
+    if stored is None or not stored.messages or stored.messages[-1].id != message_id:
         return None
     settings = stored.settings
     model = column(settings.model)
-    fresh, ids = new_id(now_ms), {row[0]: new_id(now_ms) for row in path}
+    fresh, ids = new_id(now_ms), {one.id: new_id(now_ms) for one in stored.messages}
     title = (column(_fork_title(connection, stored.title)) or "")[-TITLE_LENGTH:]
     connection.execute(
         "INSERT INTO conversations (id, title, title_by, created_ms, updated_ms, model, provider,"
@@ -158,7 +157,7 @@ def fork(
         ),
     )
     parent = None
-    for old, *_ in path:
+    for old in ids:
         connection.execute(
             "INSERT INTO messages (id, conversation_id, parent_id, depth, role, state, writer,"
             " model, created_ms, updated_ms, settings, body) SELECT ?, ?, ?, depth, role,"
@@ -215,11 +214,16 @@ class Trees:
     async def siblings(self, journal: ConversationJournal) -> Mapping[int, tuple[str, ...]]:
         """Return the messages beside those of an open chat, by the positions that have some."""
         await self._save_first()
-        path = journal.path
+        path, known = journal.path, journal.watch.forks
 
         def read(connection: sqlite3.Connection) -> Mapping[int, tuple[str, ...]]:
-            state = chat_state(connection, journal.conversation_id)
-            return siblings(state.nodes, path) if state is not None else {}
+            revision = known.revision if known is not None else None
+            state = chat_state(connection, journal.conversation_id, revision)
+            if state is None:
+                return {}
+            if known is not None and state.revision == revision:
+                return {at: ids for at, ids in known.siblings.items() if at < len(path)}
+            return siblings(state.nodes, path)
 
         return await self._database.read(read)
 

@@ -59,8 +59,8 @@ class TranscriptPort(Protocol):
     def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
         """Open a block of thinking; a hidden one is folded."""
 
-    def add_answer(self, block_id: str) -> None:
-        """Open a block of the answer."""
+    def add_answer(self, block_id: str, whole: str | None = None) -> None:
+        """Open a block of the answer, or show a `whole` one."""
 
     def append(self, block_id: str, delta: str) -> None:
         """Add to an open block."""

@@ -185,8 +185,9 @@ class ReadingTools:
             times = []
         if client is not self._session.client:
             return
-        messages, blocks = client.conversation.messages, self._messages.blocks()
+        messages = client.conversation.messages
         marked = [at for at, one in enumerate(messages) if one.metadata.get(MARKED) is True]
+        blocks = self._messages.blocks() if marked or times else {}
         self._parts.transcript.bylines.show_facts(
             {blocks[at] for at in marked if at in blocks},
             {

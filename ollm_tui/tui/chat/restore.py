@@ -185,9 +185,9 @@ class HistoryPainter:
                 self.transcript.append(row, block.text)
                 self.transcript.finish(row, "thought")
             case TextContent():
-                self.transcript.add_answer(row)
-                self.transcript.append(row, block.text)
-                self.transcript.finish(row, is_tree=is_tree)
+                self.transcript.add_answer(row, block.text)
+                if is_tree:
+                    self.transcript.finish(row, is_tree=True)
             case ImageContent() | AudioContent() | VideoContent() | DocumentContent():
                 show_media(self.transcript, row, block)
             case _:

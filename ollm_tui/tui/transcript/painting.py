@@ -96,13 +96,18 @@ class Painting:
     # What has changed
 
     def add(self, block: Block) -> None:
-        """Put a block at the end and paint it soon.
+        """Put a block at the end and paint it soon; a finished one waits until it is in view.
 
         Raises:
             ValueError: there is a block with its id.
         """
-        self._block_list.add(block)
-        self.changed(block)
+        if block.finished and block.painter is None and self._block_list.canvas is not None:
+            block.estimate(self._block_list.canvas)
+            self._block_list.add(block)
+            self._show_soon(is_last=True)
+        else:
+            self._block_list.add(block)
+            self.changed(block, is_last=block.finished)
 
     def changed(self, block: Block, *, is_last: bool = False) -> None:
         """Paint a block soon if it grows or has rows; any other waits until it is in view.
@@ -110,18 +115,22 @@ class Painting:
         Its last change is painted with the next turn of the event loop.
         """
         index = self._block_list.index(block.id)
-        self._budget.note_change(monotonic())
         block.is_painted = False
         if block.painter is not None or not block.finished:
             self._queue.put(index)
         else:
             self._queue.drop(index)
             self.estimate(block)
-        if is_last and self._frame_timer is not None:
+        self._show_soon(is_last=is_last)
+
+    def _show_soon(self, *, is_last: bool) -> None:
+        now = monotonic()
+        self._budget.note_change(now)
+        if self._frame_timer is None:
+            self.wake()
+        elif is_last and self._frame_timer.when() > now:
             self._frame_timer.cancel()
             self._paint_in(0.0)
-        elif self._frame_timer is None:
-            self.wake()
 
     def refresh_look(self, index: int) -> None:
         """Paint a block that says nothing new, but looks different."""

@@ -60,6 +60,16 @@ def _markdown(canvas: Canvas) -> Painter:
     return MarkdownPainter(canvas)
 
 
+def _block(
+    block_id: str, kind: BlockKind, make: Callable[[Canvas], Painter], whole: str | None
+) -> Block:
+    """A block that begins, or one with the `whole` of its text."""
+    source = TextSource(make, finished=whole is not None)
+    if whole:
+        source.append(whole)
+    return Block(block_id, kind, source, finished=source.finished)
+
+
 class Transcript(ScrollView, can_focus=False):
     """User messages, thinking, answers and notes, in the order they were added."""
 
@@ -117,9 +127,9 @@ class Transcript(ScrollView, can_focus=False):
         self.folding.begin_thinking(block)
         self._add(block)
 
-    def add_answer(self, block_id: str) -> None:
-        """Begin an answer in Markdown."""
-        self._add(Block(block_id, BlockKind.ANSWER, TextSource(_markdown)))
+    def add_answer(self, block_id: str, whole: str | None = None) -> None:
+        """Begin an answer in Markdown, or add a `whole` one that is finished."""
+        self._add(_block(block_id, BlockKind.ANSWER, _markdown, whole))
 
     def add_tool(
         self, block_id: str, name: str, main_argument: str = "", *, is_command: bool = False
@@ -201,9 +211,7 @@ class Transcript(ScrollView, can_focus=False):
         self._cut(self.block_list.index(block_id))
 
     def _add_text(self, block_id: str, kind: BlockKind, text: str, hint: str = "") -> None:
-        self._add(Block(block_id, kind, TextSource(_plain(kind, hint))))
-        self.append(block_id, text)
-        self.finish(block_id)
+        self._add(_block(block_id, kind, _plain(kind, hint), text))
 
     def _add(self, block: Block) -> None:
         blocks = self.block_list.blocks

@@ -49,4 +49,6 @@ def to_signs(text: str) -> str:
 
 def cannot_be_held(text: str) -> bool:
     """Whether the text contains a character that is used to hold others."""
+    if text.isascii():
+        return False
     return any(_FIRST <= ord(letter) < _FIRST + len(_HELD) for letter in text)
