@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.ports import ChatAct
 
-SECOND_FRAME_S = 0.1
+SECOND_FRAME_S = 0.04
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
 PLACEHOLDER = "Ask anything. / commands · @ files · ! shell"
