@@ -5,7 +5,6 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from json import decoder
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from ollm_tui.dataclass import dataclass, field
@@ -41,6 +40,7 @@ _TEXT_STARTS: Final[Mapping[str, str]] = {
 }
 """How most messages begin, which are read without making objects of the JSON around the text."""
 _TEXT_END: Final = "}]}"
+_JSON: Final = json.JSONDecoder()
 SUMMARY: Final = (
     "c.id, c.title, c.updated_ms, m.depth, c.model, c.revision, c.total_messages, c.number,"
     " c.created_ms, c.size_bytes, c.tags, c.is_pinned, c.is_archived, c.deleted_ms"
@@ -230,7 +230,7 @@ def _only_text(role: str, body: str) -> Message | None:
     start = _TEXT_STARTS.get(role)
     if start is None or not body.startswith(start):
         return None
-    text, end = decoder.scanstring(body, len(start))
+    text, end = _JSON.raw_decode(body, len(start) - 1)
     return Message(role, (TextContent(text),)) if body[end:] == _TEXT_END else None
 
 

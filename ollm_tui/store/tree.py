@@ -222,7 +222,11 @@ class Trees:
             if state is None:
                 return {}
             if known is not None and state.revision == revision:
-                return {at: ids for at, ids in known.siblings.items() if at < len(path)}
+                return {
+                    at: ids
+                    for at, ids in known.siblings.items()
+                    if at < len(path) and path[at] in ids
+                }
             return siblings(state.nodes, path)
 
         return await self._database.read(read)

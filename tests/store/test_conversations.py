@@ -1,5 +1,6 @@
 """Chats are saved, listed, read, renamed and deleted."""
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +13,8 @@ import anyio
 import pytest
 
 from ollm_tui.chat.conversation import Conversation, SystemTemplate
+from ollm_tui.protocol.blocks import UnknownContent
+from ollm_tui.protocol.codec import message_from_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ThinkingConfig
@@ -530,6 +533,45 @@ async def test_a_message_that_cannot_be_read_is_shown_and_kept(path: Path, body:
     assert second.role == "assistant"
     assert second.content[0].type == "unreadable"
     assert rows(path, "SELECT body FROM messages WHERE depth = 2") == [(body,)]
+
+
+_TEXT = '{"role":"assistant","content":[{"type":"text","text":"'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _TEXT + '"}]}',
+        _TEXT + 'a \\"quote\\", \\n, \\u00e9 \\\\ and 😀"}]}',
+        _TEXT + 'a"}],"name":"x"}',
+        _TEXT + 'a"},{"type":"text","text":"b"}]}',
+        _TEXT + 'a","text":"b"}]}',
+        _TEXT + 'a"}],"tool_calls":[{"id":"1","name":"f","args":null,"raw_args":"x"}]}',
+        _TEXT + 'a"}],"metadata":{"ended":"stopped","marked":"}]}"}}',
+        _TEXT + 'a"}]} ',
+        '{"role": "assistant", "content": [{"type": "text", "text": "a"}]}',
+    ],
+)
+async def test_a_message_is_read_as_its_json_says(path: Path, body: str) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        chat_id = await save_chat(store, "q")
+        await change(database, "UPDATE messages SET body = ? WHERE depth = 2", body)
+        assert (await store.load(chat_id)).history[1] == message_from_json(json.loads(body))
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("rest", ['a"}]', 'a\n"}]}', 'a"}]}}', "a"])
+async def test_text_that_is_no_json_is_shown_as_it_is(path: Path, rest: str) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        chat_id = await save_chat(store, "q")
+        await change(database, "UPDATE messages SET body = ? WHERE depth = 2", _TEXT + rest)
+        (block,) = (await store.load(chat_id)).history[1].content
+    finally:
+        await database.close()
+    assert block == UnknownContent("unreadable", {"body": _TEXT + rest})
 
 
 async def test_a_message_that_json_cannot_hold_keeps_its_text(path: Path) -> None:

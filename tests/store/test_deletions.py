@@ -194,6 +194,27 @@ async def test_the_branch_that_was_shown_is_the_one_that_opens(path: Path) -> No
         assert (await store.trees.siblings(journal)) == {2: (ids[2], ids[4])}
 
 
+async def test_forks_that_were_read_with_a_chat_are_those_of_now(path: Path) -> None:
+    async with open_store(path) as store:
+        journal, ids = await forked(store)
+        chat = journal.conversation_id
+        opened = store.journal(SETTINGS, await store.load(chat))
+        assert await store.trees.siblings(opened) == {2: (ids[2], ids[4])}
+        opened.rewind(2)
+        assert await store.trees.siblings(opened) == {}
+        opened = store.journal(SETTINGS, await store.load(chat))
+        journal.rewind(1)
+        other = await journal.begin(answered("another a"))
+        assert await store.trees.siblings(opened) == {
+            1: (ids[1], other),
+            2: (ids[2], ids[4]),
+        }
+        await store.deletions.delete_messages(chat, ids[2])
+        assert await store.trees.siblings(opened) == {1: (ids[1], other)}
+        await store.delete(chat)
+        assert await store.trees.siblings(opened) == {}
+
+
 async def test_a_fork_is_a_chat_of_its_own(path: Path) -> None:
     async with open_store(path) as store:
         journal, ids = await forked(store)

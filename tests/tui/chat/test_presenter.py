@@ -42,8 +42,11 @@ class FakeTranscript:
     def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
         self.calls.append(("hidden" if hidden else "thinking", block_id))
 
-    def add_answer(self, block_id: str) -> None:
+    def add_answer(self, block_id: str, whole: str | None = None) -> None:
         self.calls.append(("answer", block_id))
+        if whole is not None:
+            self.append(block_id, whole)
+            self.finish(block_id)
 
     def append(self, block_id: str, delta: str) -> None:
         self.calls.append(("append", block_id, delta))

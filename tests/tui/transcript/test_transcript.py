@@ -1,5 +1,7 @@
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from textual.app import App, ComposeResult
@@ -413,6 +415,36 @@ async def test_blocks_can_be_taken_away() -> None:
         transcript.add_user("u", "again")
         await settled(pilot, transcript)
         assert lines(transcript)[0] == " ▌ again"
+
+
+async def test_whole_answers_look_as_those_that_came_in_pieces_and_are_painted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["", "one line", LONG, "# head\n\n```python\nx = 1\n```\n", "\n\n"]
+    async with room() as (pilot, transcript, _):
+        for number, text in enumerate(texts):
+            transcript.add_answer(f"a{number}")
+            transcript.append(f"a{number}", text)
+            transcript.finish(f"a{number}")
+        guessed = transcript.block_list.total
+        await settled(pilot, transcript)
+        shown = lines(transcript), [row.text for row in content(transcript)]
+        transcript.clear()
+        await settled(pilot, transcript)
+        paintings: list[float] = []
+        loop = asyncio.get_running_loop()
+
+        def call_later(seconds: float, *work: Any, _call: Any = loop.call_later) -> Any:
+            paintings.append(seconds)
+            return _call(seconds, *work)
+
+        monkeypatch.setattr(loop, "call_later", call_later)
+        for number, text in enumerate(texts):
+            transcript.add_answer(f"b{number}", text)
+        assert transcript.block_list.total == guessed
+        assert len(paintings) <= 2
+        await settled(pilot, transcript)
+        assert (lines(transcript), [row.text for row in content(transcript)]) == shown
 
 
 async def test_an_id_is_used_once() -> None:
