@@ -91,7 +91,6 @@ SHORT_MODULES = {
         "tui/keys/double_escape.py",
         "tui/links/pick_dialog.py",
         "tui/reading/marks.py",
-        "tui/transcript/bylines.py",
         "tui/transcript/pictures.py",
         "tui/transcript/search/keys.py",
     ],
