@@ -69,12 +69,19 @@ class _Chat:
 class WireList(list[JsonValue]):
     """The messages of a request, of which most are encoded already; it is not to be changed."""
 
-    def __init__(
-        self, first: Sequence[JsonValue], objects: Sequence[JsonValue], chat: _Chat
-    ) -> None:
-        super().__init__([*first, *objects])
-        self._begin, self._end = len(first), len(first) + len(objects)
-        self._chat = chat
+    _chat: _Chat
+    _begin = _end = 0
+    """Where its messages are; nowhere in a copy, which may be changed."""
+
+    @classmethod
+    def of(
+        cls, first: Sequence[JsonValue], objects: Sequence[JsonValue], chat: _Chat
+    ) -> "WireList":
+        """Return the objects of a chat after others."""
+        made = cls([*first, *objects])
+        made._begin, made._end = len(first), len(first) + len(objects)
+        made._chat = chat
+        return made
 
     def slices(self) -> Iterator[Sequence[bytes]]:
         """Yield its JSON in slices, several at a time.
@@ -102,12 +109,17 @@ class WireList(list[JsonValue]):
 
     def _run(self, begin: int) -> bytes:
         """Return the messages from one on as a slice; empty if they are not one."""
+        if begin + RUN > self._end:
+            return b""
         runs, number = self._chat.runs, (begin - self._begin) // RUN
-        return runs[number] if begin + RUN <= self._end and number < len(runs) else b""
+        return runs[number] if number < len(runs) else b""
 
     def _keep_run(self, begin: int) -> None:
-        if begin + RUN <= self._end and (begin - self._begin) // RUN == len(self._chat.runs):
-            self._chat.runs.append(_joined(self[begin : begin + RUN]))
+        if begin + RUN > self._end:
+            return
+        runs, number = self._chat.runs, (begin - self._begin) // RUN
+        if number == len(runs):
+            runs.append(_joined(self[begin : begin + RUN]))
 
 
 class WireMessages:
@@ -127,7 +139,7 @@ class WireMessages:
         objects: list[JsonValue] = [*chat.objects]
         for at in chat.made_anew:
             objects[at] = self._make(messages[at])
-        return WireList(first, objects, chat)
+        return WireList.of(first, objects, chat)
 
     def _chat_of(self, messages: Sequence[Message]) -> _Chat:
         """Return what is known of a chat: one for each first message."""
