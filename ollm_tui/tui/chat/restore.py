@@ -43,6 +43,8 @@ def block_words(block: Block) -> str:
 
 def prompt_words(content: Sequence[Block]) -> str:
     """Return the text of a question; its files are named only where the text leaves room."""
+    if len(content) == 1 and isinstance(content[0], TextContent):
+        return content[0].text
     files = [block for block in content if isinstance(block, MEDIA)]
     if any(map(_is_between_words, zip(content, content[1:], content[2:], strict=False))):
         tokens = [f"[{TOKEN_WORDS[one.type]} #{number}]" for number, one in enumerate(files, 1)]
