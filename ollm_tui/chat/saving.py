@@ -62,7 +62,7 @@ class Saving:
             return await work()
 
     async def in_time(self, message: Message) -> None:
-        """Write a message like `whole`, also when this is cancelled, and give up a slow disk."""
+        """Write a message like `whole`, also when this is cancelled."""
         with anyio.move_on_after(FINISH_S, shield=True):
             await self.whole(message)
 

@@ -56,7 +56,7 @@ class _Settled:
     growth: Growth = field(default_factory=Growth)
     named: list[Message] = field(default_factory=list)
     """What is sent of them, with the names of files."""
-    open: Sequence[tuple[Message, Message]] = _NONE
+    unsettled: Sequence[tuple[Message, Message]] = _NONE
     """What was sent after it last, without and with the names."""
 
     def settle(self, newest: SentMessages, count: int) -> None:
@@ -67,15 +67,15 @@ class _Settled:
         self.named += map(self._with_names, added)
 
     def sent(self) -> SentMessages:
-        """Return all that is sent, of which what is open may be sent in another way later."""
+        """Return all that is sent; what is not settled may be sent in another way later."""
         rest = self.sending.rest(len(self.named))
         rest.add(self.newest, self.count, len(self.newest))
-        self.open = [(message, self._with_names(message)) for message in rest.messages]
-        messages = [*self.named, *(named for _, named in self.open)]
+        self.unsettled = [(message, self._with_names(message)) for message in rest.messages]
+        messages = [*self.named, *(named for _, named in self.unsettled)]
         return SentMessages.of(messages, self.growth, len(self.named))
 
     def _with_names(self, message: Message) -> Message:
-        known = (named for one, named in self.open if one is message)
+        known = (named for one, named in self.unsettled if one is message)
         return next(known, None) or with_names(message)
 
 

@@ -9,6 +9,7 @@ import math
 import os
 import ssl
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -105,9 +106,9 @@ class Gathering:
     async def _rest(self, seconds: float) -> None:
         self._pause, self._looks, self._seen = anyio.Event(), 0, 0
         self._look_in(seconds)
-        if self._rate is None or self._rate <= WATCHED_RATE:
-            self._watch()
         try:
+            if self._rate is None or self._rate <= WATCHED_RATE:
+                self._watch()
             await self._pause.wait()
         finally:
             if self._next_look is not None:
@@ -132,8 +133,9 @@ class Gathering:
         """Be woken by what arrives; the socket is duplicated, since asyncio watches no other's."""
         transport = _idle_transport(_plain_stream(self._inner))
         if transport is not None:
-            self._watched, self._wakes = transport.get_extra_info("socket").dup(), 0
-            asyncio.get_running_loop().add_reader(self._watched, self._wake)
+            with suppress(OSError):  # no more files may be open: the clock does as well
+                self._watched, self._wakes = transport.get_extra_info("socket").dup(), 0
+                asyncio.get_running_loop().add_reader(self._watched, self._wake)
 
     def _unwatch(self) -> None:
         watched, self._watched = self._watched, None

@@ -250,7 +250,7 @@ def _branch(
 
 
 def _upwards(node: Node, by_id: Mapping[str, Node]) -> Iterator[Node]:
-    """Yield the messages from one to the first of its branch, as `statements.PATH` does."""
+    """Yield the messages from one to the first of its branch, as the query for a branch does."""
     while True:
         yield node
         parent = by_id.get(node.parent_id or "")

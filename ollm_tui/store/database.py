@@ -1,7 +1,7 @@
 """A database and the one thread that uses it.
 
-Jobs run in the order they were submitted, each in a transaction of its own. A cancelled caller
-stops waiting; its job still runs to its end, so no transaction is ever torn. Between jobs the
+Jobs run in the order they were submitted, each in a transaction of its own. A caller that is
+cancelled meanwhile waits for the end of its job, so no transaction is ever torn. Between jobs the
 thread writes the backlog when it is due, without the event loop or a task.
 """
 

@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -295,9 +296,15 @@ async def at_once(work: Callable[..., object], *given: object, **_: object) -> o
         await anyio.lowlevel.checkpoint()
 
 
+async def result_at_once(future: Future[object]) -> object:
+    """Wait for the thread of the chats in the same way."""
+    return await at_once(future.result)
+
+
 @pytest.mark.slow
 def test_they_hold_of_what_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anyio.to_thread.run_sync", at_once)
+    monkeypatch.setattr("ollm_tui.store.database._result_of", result_at_once)
     files = (tmp_path / f"{number}.db" for number in count())
 
     class OnFile(ChatMachine):

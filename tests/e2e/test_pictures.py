@@ -38,6 +38,10 @@ def drop(session: PtySession, path: Path) -> None:
     sleep(2 * PASTE_GUARD_S)
 
 
+ANSWERED = "1 token"
+"""In the line below an answer, which is saved by then; the status may be drawn after its words."""
+
+
 def pictures(server: Server) -> list[list[bytes]]:
     """Give the pictures of each message of the newest request."""
     chats = [request for request in server.received if request.path == "/api/chat"]
@@ -64,7 +68,7 @@ def test_a_dropped_picture_is_seen_and_still_there_in_the_next_run(
             session.wait_for("   a cat", timeout=10)
             session.wait_for(SHOWN)
             assert pictures(server) == [[png()]]
-            ready(session)
+            session.wait_for(ANSWERED)
         with start(home, "-c", env=env) as session:
             session.wait_for(SHOWN, timeout=20)
             ready(session)
@@ -101,6 +105,7 @@ def test_a_terminal_that_draws_gets_the_picture_once_and_loses_it_at_the_end(
             ask(session, "echo a cat")
             session.wait_for("   a cat", timeout=10)
             session.wait_for(b"\x1b_Ga=p,U=1,")
+            session.wait_for(ANSWERED)
             ready(session)
             session.write(b"\x04")
             assert_left_sane(session, 0)

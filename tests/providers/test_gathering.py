@@ -1,7 +1,9 @@
 """What a slow server sends gathers for a frame, but for the end of its reply."""
 
+import errno
 import socket
 import time
+from asyncio.trsock import TransportSocket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -237,6 +239,23 @@ async def test_a_connection_that_is_watched_is_closed_at_once() -> None:
         await stream.aclose()
         far.settimeout(5)
         assert await anyio.to_thread.run_sync(far.recv, 1) == b"", "no copy of it is left open"
+
+
+async def test_without_a_free_file_descriptor_the_clock_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with connected() as (stream, far):
+        far.sendall(b"begun,")
+        received = await stream.read(100)
+        monkeypatch.setattr(TransportSocket, "dup", refused)
+        far.sendall(b"more")
+        with anyio.fail_after(5):
+            received += await stream.read(100)
+    assert received == b"begun,more"
+
+
+def refused(_socket: TransportSocket) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 async def test_a_fast_server_wakes_the_event_loop_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ class WireList(list[JsonValue]):
 
     _chat: _Chat
     _begin = _end = 0
-    """Where its messages are; nowhere in a copy, which may be changed."""
+    """Where its messages are; nowhere in a list that is made of them, which may be changed."""
 
     @classmethod
     def of(
