@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.tui.painters import Canvas
-from ollm_tui.tui.transcript.block import Block
+from ollm_tui.tui.transcript.block import Block, TextSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.scroller import Scroller
@@ -96,18 +96,19 @@ class Painting:
     # What has changed
 
     def add(self, block: Block) -> None:
-        """Put a block at the end and paint it soon; a finished one waits until it is in view.
+        """Put a block at the end and paint it soon; a finished text waits until it is in view.
 
         Raises:
             ValueError: there is a block with its id.
         """
-        if block.finished and block.painter is None and self._block_list.canvas is not None:
-            block.estimate(self._block_list.canvas)
+        canvas, is_whole_text = self._block_list.canvas, isinstance(block.source, TextSource)
+        if is_whole_text and block.finished and canvas is not None:
+            block.estimate(canvas)
             self._block_list.add(block)
             self._show_soon(is_last=True)
         else:
             self._block_list.add(block)
-            self.changed(block, is_last=block.finished)
+            self.changed(block)
 
     def changed(self, block: Block, *, is_last: bool = False) -> None:
         """Paint a block soon if it grows or has rows; any other waits until it is in view.
