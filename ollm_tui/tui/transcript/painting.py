@@ -96,15 +96,16 @@ class Painting:
     # What has changed
 
     def add(self, block: Block) -> None:
-        """Put a block at the end and paint it soon; a finished text waits until it is in view.
+        """Put a block at the end and paint it soon; a finished text has no rows until it is seen.
 
         Raises:
             ValueError: there is a block with its id.
         """
-        canvas, is_whole_text = self._block_list.canvas, isinstance(block.source, TextSource)
-        if is_whole_text and block.finished and canvas is not None:
+        canvas, is_text = self._block_list.canvas, isinstance(block.source, TextSource)
+        if is_text and block.finished and canvas is not None:
             block.estimate(canvas)
             self._block_list.add(block)
+            self.wake()
             self._show_soon(is_last=True)
         else:
             self._block_list.add(block)
