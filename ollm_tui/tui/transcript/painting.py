@@ -105,7 +105,6 @@ class Painting:
         if is_text and block.finished and canvas is not None:
             block.estimate(canvas)
             self._block_list.add(block)
-            self.wake()
             self._show_soon(is_last=True)
         else:
             self._block_list.add(block)
@@ -128,9 +127,8 @@ class Painting:
     def _show_soon(self, *, is_last: bool) -> None:
         now = monotonic()
         self._budget.note_change(now)
-        if self._frame_timer is None:
-            self.wake()
-        elif is_last and self._frame_timer.when() > now:
+        self.wake()
+        if is_last and self._frame_timer is not None and self._frame_timer.when() > now:
             self._frame_timer.cancel()
             self._paint_in(0.0)
 

@@ -274,6 +274,23 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
         assert "one two" in lines(transcript)[0]
 
 
+async def test_a_whole_text_and_the_end_of_an_answer_wait_for_no_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with room() as (pilot, transcript, _):
+        await settled(pilot, transcript)
+        monkeypatch.setattr(painting.FrameBudget, "wait_s", lambda _budget, _now: 3600.0)
+        transcript.add_note("note", "Saved.", "info")
+        await settled(pilot, transcript)
+        transcript.add_answer("answer")
+        transcript.append("answer", "one")
+        transcript.finish("answer")
+        await settled(pilot, transcript)
+        shown = "\n".join(lines(transcript))
+        assert "Saved." in shown
+        assert "one" in shown
+
+
 async def test_idle_keeps_no_timer() -> None:
     async with room() as (pilot, transcript, _):
         await fill(pilot, transcript)
