@@ -144,7 +144,7 @@ class Asker:
         exchange = await self._start(group, method, path, body)  # type: ignore[arg-type]
         if body is not None and "messages" in body:
             request = exchange._request
-            self._sent = Sent(str(request.url), request.content.decode())
+            self._sent = Sent(str(request.url), (await request.aread()).decode())
         return exchange
 
     def _request(
