@@ -182,13 +182,21 @@ async def test_a_connection_that_breaks_in_a_pause_is_broken(
 @pytest.mark.parametrize(
     ("looks", "passed_on"),
     [
-        ([b"a", b"b", b"c", b"d"], b"abc"),
-        ([b"a", b"", b"c"], b"a"),
+        ([b"a", b"b", b"c", b"d", b"e", b"f", b"g"], b"abcdef"),
+        ([b"a", b"", b"", b"", b"b"], b"a"),
+        ([b"a", b"", b"", b"b", b"", b"c", b"d"], b"abc"),
         ([b"a", b"b\r\n0\r\n\r\n", b"c"], b"ab\r\n0\r\n\r\n"),
         ([b"a" * 20_000, b"b"], b"a" * 20_000),
         ([b"a", httpcore.ReadError("broken")], b"a"),
     ],
-    ids=["after the third look", "once no more comes", "at the end", "much at once", "a fault"],
+    ids=[
+        "as often as a frame is drawn",
+        "once no more comes",
+        "although one look saw nothing",
+        "at the end",
+        "much at once",
+        "a fault",
+    ],
 )
 async def test_what_gathers_is_passed_on(
     looks: list[bytes | httpcore.ReadError], passed_on: bytes, monkeypatch: pytest.MonkeyPatch
