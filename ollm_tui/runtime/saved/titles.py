@@ -45,6 +45,9 @@ _PROMPT: Final = (
     "Write a title for this chat: at most six words, in the language of my first message, without"
     " quotation marks and without a full stop. Answer with the title alone."
 )
+_REPEATED_WORDS: Final = 3
+"""So many words of the request in a row, in a title, are the request again: small models do so."""
+_WORD: Final = lazy_re(r"\w+")
 _LABEL: Final = lazy_re(r"(?i)^(?:title|titel|titre|título|titolo)\s*:\s*")
 _AROUND: Final = " \t*_#`\"'“”„«»\u2018\u2019"
 
@@ -59,7 +62,15 @@ def title_from(answer: str) -> str | None:
     if len(title) > LONGEST:
         kept = title[: LONGEST - 1]
         title = f"{kept.rpartition(' ')[0] or kept}…"
-    return title if any(letter.isalnum() for letter in title) else None
+    is_title = any(letter.isalnum() for letter in title) and not _repeats_request(title)
+    return title if is_title else None
+
+
+def _repeats_request(title: str) -> bool:
+    words = _WORD.findall(title.casefold())
+    request = f" {' '.join(_WORD.findall(_PROMPT.casefold()))} "
+    runs = (words[at : at + _REPEATED_WORDS] for at in range(len(words) - _REPEATED_WORDS + 1))
+    return any(f" {' '.join(run)} " in request for run in runs)
 
 
 class ChatTitles:
