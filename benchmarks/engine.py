@@ -93,7 +93,10 @@ def main(given: Sequence[str] | None = None) -> int:
         print("No llama-server here: `--server PATH` names one. The built-in engine alone:")
     rows = Rows(anyio.run(functools.partial(measured, options, program)))
     lines = figures(has_server=program is not None, rounds=min(options.rounds, 5))
-    print(f"load {load():.1f}, {options.tokens} tokens, a question of {options.length} tokens")
+    print(
+        f"load {rows.load_before:.1f},"
+        f" {options.tokens} tokens, a question of {options.length} tokens"
+    )
     print(figures_table(rows, lines), quiet_report(rows), sep="\n")
     return exit_status(rows, lines)
 
@@ -110,6 +113,7 @@ async def measured(options: argparse.Namespace, program: str | None) -> list[Row
     )
     library = FolderLibrary([model.parent])
     rows: list[Row] = []
+    load_before = load()  # once: the rounds are load, too
     async with EmbeddedProvider(library, settings) as provider:
         name = await provider.name_of(model)
         if name is None:
@@ -121,26 +125,24 @@ async def measured(options: argparse.Namespace, program: str | None) -> list[Row
         threads = [] if options.own_threads else threads
         with tempfile.TemporaryFile() as log, running(program, model, window, threads, log) as port:
             for number in range(options.rounds):
-                rows += await one_round(ours, port, text, number, options.tokens)
+                for engine, asked in await one_round(ours, port, f"{number}. {text}", options):
+                    rows += [
+                        Row(engine, case, number, values, load=load_before)
+                        for case, values in asked.items()
+                    ]
     return rows
 
 
 async def one_round(
-    ours: "BuiltIn", port: int | None, text: str, number: int, tokens: int
-) -> list[Row]:
-    """Ask both engines the same."""
-    rows, load_before = [], load()
-    for program in (OLLM, SERVER)[: 1 if port is None else 2]:
-        asked: Mapping[str, Values]
-        if program == OLLM or port is None:
-            asked = await ours.round(f"{number}. {text}", tokens)
-        else:
-            work = functools.partial(server_round, port, f"{number}. {text}", tokens)
-            asked = await anyio.to_thread.run_sync(work)
-        rows += [
-            Row(program, case, number, values, load=load_before) for case, values in asked.items()
-        ]
-    return rows
+    ours: "BuiltIn", port: int | None, text: str, options: argparse.Namespace
+) -> list[tuple[str, Mapping[str, Values]]]:
+    """Ask both engines the same; return the values of each by case."""
+    asked: list[tuple[str, Mapping[str, Values]]] = []
+    asked.append((OLLM, await ours.round(text, options.tokens)))
+    if port is not None:
+        work = functools.partial(server_round, port, text, options.tokens)
+        asked.append((SERVER, await anyio.to_thread.run_sync(work)))
+    return asked
 
 
 class BuiltIn:

@@ -78,7 +78,7 @@ def main(given: Sequence[str] | None = None) -> int:
     ):
         rows = Rows(anyio.run(functools.partial(measured, server, Path(folder), options)))
     lines = figures(options.lengths, min(options.rounds, 5))
-    print(f"load {load():.1f}, {options.rate:g} pieces a second, by {options.kind}")
+    print(f"load {rows.load_before:.1f}, {options.rate:g} pieces a second, by {options.kind}")
     print(figures_table(rows, lines), *least(rows, options.lengths), quiet_report(rows), sep="\n")
     return exit_status(rows, lines)
 

@@ -65,8 +65,9 @@ def quiet_report(rows: Rows) -> str:
     """Say why figures were not judged, if the machine was not quiet."""
     lines = []
     if not rows.began_quiet:
-        before = max(row.load or 0.0 for row in rows.all)
-        lines.append(f"Nothing is judged: the load was {before:.1f} before the run, over {BUSY}.")
+        lines.append(
+            f"Nothing is judged: the load was {rows.load_before:.1f} before the run, over {BUSY}."
+        )
     if noisy := rows.noisy:
         most = max(noisy, key=lambda row: row.others or 0.0)
         lines.append(

@@ -40,9 +40,14 @@ class Rows:
         self.all = list(rows)
 
     @property
+    def load_before(self) -> float:
+        """The load of the machine before the run."""
+        return max((row.load or 0.0 for row in self.all), default=0.0)
+
+    @property
     def began_quiet(self) -> bool:
         """Whether the machine had nothing to do before the run."""
-        return all(row.load is None or row.load <= BUSY for row in self.all)
+        return self.load_before <= BUSY
 
     @property
     def noisy(self) -> list[Row]:

@@ -20,9 +20,13 @@ def test_without_a_server_the_engine_is_measured_alone_and_that_is_said(
     model_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
+    loads = iter((0.1, 9.9, 9.9))
+    monkeypatch.setattr(engine, "load", lambda: next(loads))
     model = str(model_folder / f"{MODEL}.gguf")
-    assert engine.main([model, "--rounds", "1", "--tokens", "8", "--length", "300"]) == 0
+    assert engine.main([model, "--rounds", "2", "--tokens", "8", "--length", "300"]) == 0
     printed = capsys.readouterr().out
+    assert "load 0.1" in printed
+    assert "Nothing is judged" not in printed, "its own rounds count for nothing"
     assert "No llama-server here: `--server PATH` names one." in printed
     assert "first token of the second question" in printed
 
