@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -135,10 +135,9 @@ async def measured(options: argparse.Namespace, program: str | None) -> list[Row
 
 async def one_round(
     ours: "BuiltIn", port: int | None, text: str, options: argparse.Namespace
-) -> list[tuple[str, Mapping[str, Values]]]:
+) -> list[tuple[str, dict[str, Values]]]:
     """Ask both engines the same; return the values of each by case."""
-    asked: list[tuple[str, Mapping[str, Values]]] = []
-    asked.append((OLLM, await ours.round(text, options.tokens)))
+    asked = [(OLLM, await ours.round(text, options.tokens))]
     if port is not None:
         work = functools.partial(server_round, port, text, options.tokens)
         asked.append((SERVER, await anyio.to_thread.run_sync(work)))

@@ -22,11 +22,11 @@ PIECE_BYTES = 64 * 1024
 MOST_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 GATHER_S = 0.011
-"""What gathered is passed on where nothing more arrived for so long."""
-LOOKS = 2
-"""So often it looks in that time at what arrives, for the end of the reply."""
-GATHERS = 3
-"""After so many such times what gathered is passed on: as often as a frame is drawn."""
+"""A period: if nothing more arrives in one, what gathered is passed on."""
+LOOKS_PER_PERIOD = 2
+"""How often the socket is looked into, so that the end of a reply is seen soon."""
+MOST_PERIODS = 3
+"""After so many, what gathered is passed on in any case: about as often as a frame is drawn."""
 SLOW_RATE = 127.0
 """Events a second; what comes more slowly is passed on at once."""
 WATCHED_RATE = 300.0
@@ -52,7 +52,7 @@ class Gathering:
         self._received = bytearray()
         self._looks = 0
         self._seen = 0
-        """How many bytes had been received `LOOKS` looks ago."""
+        """How many bytes had been received by the end of the last period."""
         self._next_look: asyncio.TimerHandle | None = None
         self._watched: socket.socket | None = None
         self._wakes = 0
@@ -107,7 +107,7 @@ class Gathering:
 
     async def _rest(self, seconds: float) -> None:
         self._pause, self._looks, self._seen = anyio.Event(), 0, 0
-        self._look_in(seconds / LOOKS)
+        self._look_in(seconds / LOOKS_PER_PERIOD)
         try:
             if self._rate is None or self._rate <= WATCHED_RATE:
                 self._watch()
@@ -124,12 +124,12 @@ class Gathering:
     def _look(self) -> None:
         self._looks += 1
         self._receive()
-        if self._looks % LOOKS == 0:
-            if len(self._received) == self._seen or self._looks == LOOKS * GATHERS:
+        if self._looks % LOOKS_PER_PERIOD == 0:
+            if len(self._received) == self._seen or self._looks == LOOKS_PER_PERIOD * MOST_PERIODS:
                 self._pause.set()
             self._seen = len(self._received)
         if not self._pause.is_set():
-            self._look_in(GATHER_S / LOOKS)
+            self._look_in(GATHER_S / LOOKS_PER_PERIOD)
 
     def _watch(self) -> None:
         """Be woken by what arrives; the socket is duplicated, since asyncio watches no other's."""

@@ -46,7 +46,7 @@ _PROMPT: Final = (
     " quotation marks and without a full stop. Answer with the title alone."
 )
 _REPEATED_WORDS: Final = 3
-"""So many words of the request in a row, in a title, are the request again: small models do so."""
+"""A title with this many words of the request in a row repeats it, as small models do."""
 _WORD: Final = lazy_re(r"\w+")
 _LABEL: Final = lazy_re(r"(?i)^(?:title|titel|titre|título|titolo)\s*:\s*")
 _AROUND: Final = " \t*_#`\"'“”„«»\u2018\u2019"
