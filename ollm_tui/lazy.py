@@ -41,6 +41,11 @@ def import_name(path: str) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)
 
 
+def call_named(path: str, *args: Any, **options: Any) -> Any:
+    """Call what `module:name` names, imported at the first call."""
+    return import_name(path)(*args, **options)
+
+
 def import_command(path: str) -> Any:
     """Import what runs a command, as fast as Python can.
 

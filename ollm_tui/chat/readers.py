@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.chat.react import correction
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.decode.react import ReActParser, ReActPiece
 from ollm_tui.decode.react_call import ReActCall
@@ -28,6 +27,9 @@ from ollm_tui.protocol.provider_events import (
     Withdrawn,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
+
+if TYPE_CHECKING:
+    from ollm_tui.decode.leaked_calls import LeakedPiece
 
 _CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
 """Finish reasons that the model did not choose: the last piece may be incomplete."""
@@ -161,6 +163,9 @@ class LeakedCallReader(AnswerReader):
         new_id: Callable[[int], str] = new_call_id,
         own_tags: Iterable[ToolTag] = (),
     ) -> None:
+        # Loaded only where tools are offered.
+        from ollm_tui.decode.leaked_calls import LeakedCallDetector
+
         self._new_detector = partial(LeakedCallDetector, tuple(offered), fits, tuple(own_tags))
         self._detector = self._new_detector()
         self._ids = map(new_id, count(1))
@@ -183,15 +188,15 @@ class LeakedCallReader(AnswerReader):
         text = self._text_of(self._detector.finish(complete=not is_cut(end)))
         return [*text, *(_doubted(call, end) for call in self._calls)]
 
-    def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
+    def _text_of(self, pieces: "Iterable[LeakedPiece]") -> list[ProviderEvent]:
         """Return the text and hold the calls back: only the end tells whether anything was lost."""
         text: list[ProviderEvent] = []
         for piece in pieces:
             match piece:
                 case TextPiece(text=words):
                     text.append(TextDelta(words))
-                case LeakedCall():
-                    call = ToolCall(id=next(self._ids), name=piece.name, args=piece.args)
+                case leaked:
+                    call = ToolCall(id=next(self._ids), name=leaked.name, args=leaked.args)
                     self._calls.append(ToolCallEvent(call))
         return text
 

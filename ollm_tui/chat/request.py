@@ -26,7 +26,6 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request, ShouldThink
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
-from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.runner import not_offered
 
 if TYPE_CHECKING:
@@ -177,6 +176,9 @@ class RequestBuilder:
             return AnswerReader()
         if self.mode == "react":
             return ReActReader()
+        # Loaded only where tools are offered.
+        from ollm_tui.tools.arguments import find_faults
+
         by_name = {schema.name: schema for schema in self.offer.schemas}
 
         def fits(name: str, args: JsonObject) -> bool:

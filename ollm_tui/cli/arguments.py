@@ -6,7 +6,6 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Collection, Sequence
-from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -147,6 +146,9 @@ class _Parser(argparse.ArgumentParser):
         wrong = _INVALID_CHOICE.match(message)
         if wrong is None:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+        # Loaded only for a mistake.
+        from difflib import get_close_matches
+
         typed, known = wrong.group(2), re.findall(r"[\w-]+", wrong.group(3))
         if wrong.group(1) in _SUBCOMMANDS and (option := self._unknown_option(before=typed)):
             # What follows a misspelled option is its value, not a command.

@@ -42,8 +42,9 @@ def _place(arguments: Arguments) -> Path:
 def _schema(output: Output) -> int:
     # pydantic takes 100 ms to import, which `config path` does not wait for.
     from ollm_tui.config.schema import AppConfig
+    from ollm_tui.sections.checked import model_of
 
-    output.json(AppConfig.model_json_schema(), indent=2)
+    output.json(model_of(AppConfig).model_json_schema(), indent=2)
     return OK
 
 

@@ -65,9 +65,9 @@ def _log_file() -> Path:
 
 
 def _dispatch(typed: Sequence[str], output: Output, first_frame: "FirstFrame | None") -> int:
-    if not typed and sys.stdin is not None and sys.stdin.isatty():
-        return _open_chat(Flags(), None, output, first_frame)
-    # Without arguments the parser would take a tenth of the start.
+    usual = usual_flags(typed)
+    if usual is not None and sys.stdin is not None and sys.stdin.isatty():
+        return _open_chat(usual, None, output, first_frame)
     arguments: Arguments = import_name("ollm_tui.cli.arguments:parse")(typed)
     output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
@@ -82,6 +82,19 @@ def _dispatch(typed: Sequence[str], output: Output, first_frame: "FirstFrame | N
             raise UsageError(f"`{arguments.command}` does not take {option}.")
     run: Callable[[Arguments, Output], int] = import_command(_COMMANDS[arguments.command])
     return run(arguments, output)
+
+
+def usual_flags(typed: Sequence[str]) -> Flags | None:
+    """Return the flags of a usual start, without the parser: that would take a tenth of it."""
+    match typed:
+        case []:
+            return Flags()
+        case ["-c" | "--continue"]:
+            return Flags(goes_on=True)
+        case ["--model", str(name)] if name and not name.startswith("-"):
+            return Flags(model=name)
+        case _:
+            return None
 
 
 def _chat(arguments: "Arguments", output: Output, first_frame: "FirstFrame | None") -> int:

@@ -228,6 +228,7 @@ class CommandHost(CommandContext, Protocol):
     """Texts of the person's own."""
     memory: Memory
     """Notes that last over chats."""
+
     forms: Forms
     """Asks for values that a command was not given."""
     tasks: TaskModels

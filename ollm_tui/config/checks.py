@@ -38,7 +38,7 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
     yield from _stray_provider(config, config.model or "", model, origin_of, "error")
     for name in config.models:
         yield from _stray_provider(config, name, ("models", name), origin_of, "warning")
-    for task, name in config.defaults:
+    for task, name in config.defaults.to_dict().items():
         yield from _stray_provider(config, name or "", ("defaults", task), origin_of, "warning")
     for name, profile in config.profiles.items():
         path: KeyPath = ("profiles", name, "model")
@@ -61,7 +61,7 @@ def _missing_files(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigPro
     ]
     named += [(("profiles", one, "schema"), p.schema_file) for one, p in config.profiles.items()]
     for name, model in config.models.items():
-        for key in ModelEngineSettings.model_fields:
+        for key in ModelEngineSettings.declared():
             value, path = getattr(model, key), ("models", name, key)
             server = _server_of(config, name)
             if value not in (None, []) and server is not None:
@@ -145,7 +145,7 @@ def mark_providers(
     known = list(BUILT_IN_PROVIDERS)
     places = {name: known.index(name) if name in known else len(known) for name in providers}
     return {
-        name: settings.marked(
+        name: settings.changed(
             problem=closing.get(name) or _unusable(name, settings, layers),
             preset=name not in configured,
         )
@@ -160,7 +160,7 @@ def disables_provider(problem: ConfigProblem) -> bool:
         return False
     # A rejected value, not an unknown key: there is no other value to use in its place.
     return len(path) == 2 or (
-        path[2] in ProviderSettings.model_fields and path[2] not in _SAFE_TO_REPLACE
+        path[2] in ProviderSettings.declared() and path[2] not in _SAFE_TO_REPLACE
     )
 
 
@@ -258,8 +258,7 @@ def resolve_names(config: AppConfig) -> AppConfig:
     }
     models = {without_alias(name, aliases): overrides for name, overrides in config.models.items()}
     models |= {name: overrides for name, overrides in config.models.items() if name in models}
-    update = {"providers": providers, "aliases": aliases, "models": models}
-    return config.model_copy(update=update)
+    return config.changed(providers=providers, aliases=aliases, models=models)
 
 
 def without_alias(address: str, aliases: Mapping[str, str]) -> str:

@@ -1,9 +1,10 @@
 """What is wrong with a value that a person wrote, in a few words that complete "`key` ..."."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pydantic_core import ErrorDetails
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "text in quotes",
@@ -33,7 +34,7 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def complaint(error: ErrorDetails) -> str:
+def complaint(error: "ErrorDetails") -> str:
     """Return what a value must be; the value itself is not repeated."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "value_error":

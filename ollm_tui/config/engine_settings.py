@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
-
-from ollm_tui.config.values import FilePath, NoSwitch, SettingsSection
+from ollm_tui.config.values import FilePath, NoSwitch
+from ollm_tui.dataclass import dataclass
+from ollm_tui.sections.marks import Bounds
+from ollm_tui.sections.section import Section, setting
 
 CacheType: TypeAlias = Literal[
     "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"
@@ -15,103 +16,105 @@ PICTURE_PARTS = ("vae", "clip_l", "clip_g", "t5xxl", "llm", "taesd")
 """Settings that name the parts of a model that draws."""
 FILES_BESIDE = frozenset({"lora", "draft_model", "chat_template", *PICTURE_PARTS})
 """Settings that name files, which those beside a model file may have, too."""
-DraftTokens: TypeAlias = Annotated[int, Field(ge=1, le=1024), NoSwitch]
+DraftTokens: TypeAlias = Annotated[int, Bounds(ge=1, le=1024), NoSwitch]
 
 
-class EngineSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings(Section):
     """What can be the same for every model."""
 
-    threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+    threads: Annotated[int, Bounds(ge=1, le=1024), NoSwitch] | None = setting(
         None,
         examples=[4],
         description="Processor threads; not set is the physical cores, one processor left out.",
     )
-    threads_batch: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+    threads_batch: Annotated[int, Bounds(ge=1, le=1024), NoSwitch] | None = setting(
         None,
         examples=[8],
         description="Processor threads that read prompts; not set is `threads`, or else all cores.",
     )
-    gpu_layers: Annotated[int, Field(ge=0, le=MAX_LAYERS), NoSwitch] | Literal["all"] | None = (
-        Field(
+    gpu_layers: Annotated[int, Bounds(ge=0, le=MAX_LAYERS), NoSwitch] | Literal["all"] | None = (
+        setting(
             None,
             examples=["all"],
             description="Layers on the graphics card; not set is as many as fit.",
         )
     )
-    cache_type_k: CacheType | None = Field(
+    cache_type_k: CacheType | None = setting(
         None, examples=["q8_0"], description="Type of the keys in the context's cache; usually f16."
     )
-    cache_type_v: CacheType | None = Field(
+    cache_type_v: CacheType | None = setting(
         None,
         examples=["q8_0"],
         description="Type of the values in the context's cache; other than f16, bf16 and f32 needs "
         "flash attention.",
     )
-    flash_attention: bool | None = Field(
+    flash_attention: bool | None = setting(
         None, examples=[True], description="Flash attention; not set is where the engine can."
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEngineSettings(EngineSettings):
     """What belongs to one model, beside that: files, and values of its own."""
 
-    path: FilePath | None = Field(
+    path: FilePath | None = setting(
         None,
         examples=["~/downloads/model.gguf"],
         description="Its GGUF file: the built-in engine lists it under this name.",
     )
-    projector: FilePath | None = Field(
+    projector: FilePath | None = setting(
         None,
         examples=["~/downloads/mmproj.gguf"],
         description="Its image encoder (mmproj file); not set is the one beside its file.",
     )
-    lora: list[FilePath] = Field(
+    lora: list[FilePath] = setting(
         [],
         examples=[["~/downloads/adapter.gguf"]],
         description="LoRA adapters that the built-in engine applies to it.",
     )
-    draft_model: FilePath | None = Field(
+    draft_model: FilePath | None = setting(
         None,
         examples=["~/downloads/small.gguf"],
         description="A small model of the same vocabulary that drafts its tokens (speculative "
         "decoding).",
     )
-    draft_tokens: DraftTokens | None = Field(
+    draft_tokens: DraftTokens | None = setting(
         None, examples=[16], description="Tokens that the draft model writes ahead, at most."
     )
-    chat_template: FilePath | None = Field(
+    chat_template: FilePath | None = setting(
         None,
         examples=["~/templates/mine.jinja"],
         description="File with a chat template (jinja) that the built-in engine uses in place of "
         "the one in the model file.",
     )
-    vae: FilePath | None = Field(
+    vae: FilePath | None = setting(
         None,
         examples=["~/downloads/ae.safetensors"],
         description="If it draws: its decoder (VAE); not set is the one beside its file.",
     )
-    clip_l: FilePath | None = Field(
+    clip_l: FilePath | None = setting(
         None,
         examples=["~/downloads/clip_l.safetensors"],
         description="If it draws: its text encoder CLIP-L; not set is the one beside its file.",
     )
-    clip_g: FilePath | None = Field(
+    clip_g: FilePath | None = setting(
         None,
         examples=["~/downloads/clip_g.safetensors"],
         description="If it draws: its text encoder CLIP-G; not set is the one beside its file.",
     )
-    t5xxl: FilePath | None = Field(
+    t5xxl: FilePath | None = setting(
         None,
         examples=["~/downloads/t5xxl_fp8.safetensors"],
         description="If it draws: its text encoder T5-XXL; not set is the one beside its file.",
     )
-    llm: FilePath | None = Field(
+    llm: FilePath | None = setting(
         None,
         examples=["~/downloads/qwen3-4b.gguf"],
         description="If it draws: the language model that reads its prompts; not set is the one "
         "beside its file.",
     )
-    taesd: FilePath | None = Field(
+    taesd: FilePath | None = setting(
         None,
         examples=["~/downloads/taesd.safetensors"],
         description="If it draws: its small decoder (TAESD), for better previews.",

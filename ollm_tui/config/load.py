@@ -8,10 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, get_args, get_origin
-
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, TypeVar, get_args, get_origin
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.checks import (
@@ -51,10 +48,14 @@ from ollm_tui.config.sources import (
     without_outdated_model,
 )
 from ollm_tui.config.toml_file import TomlFile, read_toml, toml_text
-from ollm_tui.config.values import SettingsSection
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import MistakesError, Section
 
-Section = TypeVar("Section", bound=SettingsSection)
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+Table = TypeVar("Table", bound=Section)
 _MOST_ROUNDS = 50
 
 
@@ -87,8 +88,8 @@ class LoadedConfig:
 
     def without_saving(self) -> "LoadedConfig":
         """Return these settings for a runtime that does not touch the saved chats."""
-        chat = self.config.chat.model_copy(update={"save": False})
-        return replace(self, config=self.config.model_copy(update={"chat": chat}))
+        chat = self.config.chat.changed(save=False)
+        return replace(self, config=self.config.changed(chat=chat))
 
     @property
     def all_problems(self) -> tuple[ConfigProblem, ...]:
@@ -173,9 +174,9 @@ def _resolved(
     loading.take(name_problems(config, loading.origin_of))
     loading.take(profile_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
-    hub = config.hub.marked(blocking_problem(loading.problems))
-    update = {"providers": providers, "hub": hub, "profile": chosen_profile(config)}
-    config = resolve_names(config.model_copy(update=update))
+    hub = config.hub.changed(problem=blocking_problem(loading.problems))
+    config = config.changed(providers=providers, hub=hub, profile=chosen_profile(config))
+    config = resolve_names(config)
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
         dotted(_resolved_path(at, config.aliases)): setting.origin
@@ -231,29 +232,26 @@ def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
     servers = {name: _absolute(one, folder) for name, one in config.mcp_servers.items()}
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
-    tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
-    return config.model_copy(
-        update={
-            "providers": providers,
-            "embedded": _absolute(config.embedded, folder),
-            "tools": tools,
-            "models": models,
-            "profiles": profiles,
-            "mcp_servers": servers,
-        }
+    return config.changed(
+        providers=providers,
+        embedded=_absolute(config.embedded, folder),
+        tools=config.tools.changed(root=expanded(root)) if root else config.tools,
+        models=models,
+        profiles=profiles,
+        mcp_servers=servers,
     )
 
 
-def _absolute(section: Section, folder: Path) -> Section:
+def _absolute(section: Table, folder: Path) -> Table:
     """Make the paths of a section absolute, single ones and lists."""
     update: dict[str, object] = {}
-    for key in type(section).model_fields:
+    for key in section.given:
         match getattr(section, key):
             case Path() as path:
                 update[key] = folder / expanded(path)
             case [Path(), *_] as paths:
                 update[key] = [folder / expanded(path) for path in paths]
-    return section.model_copy(update=update) if update else section
+    return section.changed(**update) if update else section
 
 
 def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
@@ -261,9 +259,9 @@ def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
     problems: dict[str, ConfigProblem] = {}
     for _ in range(_MOST_ROUNDS):
         try:
-            return AppConfig.model_validate(layers.nested()), [*problems.values()]
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_input=False)
+            return read_section(AppConfig, layers.nested()), [*problems.values()]
+        except MistakesError as error:
+            details = error.mistakes
         for culprit, detail in _culprits(layers, details):
             layers.drop(culprit)
             problem = explain(detail, culprit.path, culprit.origin, culprit.value)
@@ -273,8 +271,8 @@ def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
 
 
 def _culprits(
-    layers: Layers, details: Iterable[ErrorDetails]
-) -> Iterable[tuple[Setting, ErrorDetails]]:
+    layers: Layers, details: Iterable["ErrorDetails"]
+) -> "Iterable[tuple[Setting, ErrorDetails]]":
     """Find the value behind each complaint, once each: unions complain once per member."""
     culprits: dict[tuple[str, ...], tuple[Setting, ErrorDetails]] = {}
     for detail in details:
@@ -293,7 +291,7 @@ def _culprit(layers: Layers, location: tuple[str, ...]) -> tuple[Setting, ...]:
 
 
 def explain(
-    error: ErrorDetails, path: KeyPath, origin: Origin, value: object = None
+    error: "ErrorDetails", path: KeyPath, origin: Origin, value: object = None
 ) -> ConfigProblem:
     """Describe the mistake at `path`, without repeating the value."""
     if error["type"] == "extra_forbidden":
@@ -304,7 +302,7 @@ def explain(
     return ConfigProblem(message, origin, path, find_hint=partial(_intended_choice, error, value))
 
 
-def _intended_choice(error: ErrorDetails, value: object) -> str | None:
+def _intended_choice(error: "ErrorDetails", value: object) -> str | None:
     position = error["loc"][-1]
     if isinstance(value, list) and isinstance(position, int):
         value = value[position]
@@ -323,20 +321,20 @@ def _known_here(path: KeyPath) -> str | None:
 
 def known_keys(table: KeyPath) -> tuple[str, ...]:
     """Return the keys that a table may have; those of the whole file for the empty path."""
-    model: type[BaseModel] = AppConfig
+    section: type[Section] = AppConfig
     steps = iter(table)
     for part in steps:
-        field = model.model_fields.get(part)
-        inner = _model_in(field.annotation) if field else None
-        if field is None or inner is None:
+        one = section.declared().get(part)
+        inner = _section_in(one.kind) if one else None
+        if one is None or inner is None:
             return ()
-        if get_origin(field.annotation) is dict:  # what follows is a name that a person chose
+        if get_origin(one.kind) is dict:  # what follows is a name that a person chose
             next(steps, None)
-        model = inner
-    return tuple(field.alias or name for name, field in model.model_fields.items())
+        section = inner
+    return tuple(one.key for one in section.declared().values())
 
 
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((m for a in get_args(annotation) if (m := _model_in(a)) is not None), None)
+def _section_in(kind: object) -> type[Section] | None:
+    if isinstance(kind, type) and issubclass(kind, Section):
+        return kind
+    return next((inner for one in get_args(kind) if (inner := _section_in(one)) is not None), None)

@@ -8,11 +8,12 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, Setting, leaves, nearest
 from ollm_tui.config.paths import CONFIG_VARIABLE, VARIABLE_PREFIX
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.sections.checked import model_of
 
 NESTING = "__"
 
 
-class _Variables(AppConfig, BaseSettings):
+class _Variables(model_of(AppConfig), BaseSettings):  # type: ignore[misc]
     """The settings as variables of the environment."""
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
@@ -52,7 +53,7 @@ def _own_variable(
 
 
 def _unknown(name: str, origin: Origin) -> ConfigProblem:
-    known = [f"{VARIABLE_PREFIX}{field.upper()}" for field in AppConfig.model_fields]
+    known = [f"{VARIABLE_PREFIX}{field.upper()}" for field in AppConfig.declared()]
     near = nearest(name.upper().partition(NESTING)[0], [*known, CONFIG_VARIABLE])
     return ConfigProblem(
         f"There is no setting for {name}.",

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from pydantic import ValidationError
-
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted, nearest
 from ollm_tui.config.schema import AppConfig, ProfileSettings
 from ollm_tui.config.sources import ENVIRONMENT_RANK
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import MistakesError
 
 NO_PROFILE = "none"
 LONGEST_NAME = 64
@@ -82,8 +82,8 @@ def _is_right(setting: Setting) -> bool:
     for key in reversed(setting.path[2:]):
         value = {key: value}
     try:
-        ProfileSettings.model_validate(value)
-    except ValidationError:
+        read_section(ProfileSettings, value)
+    except MistakesError:
         return False
     return True
 

@@ -1,110 +1,109 @@
 """The tables of the servers that the app talks to: `[providers.NAME]`, `[models]` and `[hub]`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
-
-from pydantic import Field, JsonValue, PrivateAttr, SecretStr, ValidationInfo, field_validator
 
 from ollm_tui.config.backends import ADAPTERS, HUGGING_FACE, BackendName
 from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.values import (
     FilePath,
+    Headers,
     Priority,
     ProviderKind,
     Seconds,
-    SettingsSection,
     Text,
     TokenCount,
-    header_names,
-    unreserved,
+    check_unreserved,
 )
+from ollm_tui.dataclass import dataclass
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.sections.marks import CheckWithContext, Length
+from ollm_tui.sections.section import Secret, Section, internal, setting
 
 _KINDS = [kind for kind, adapter in ADAPTERS.items() if adapter]
 
 
-class ProviderSettings(SettingsSection):
+def _for_this_kind(body: Mapping[str, object], above: Mapping[str, object], _: object) -> None:
+    if body and above.get("kind") in ("ollama", "embedded"):
+        raise ValueError("is for servers of other kinds; Ollama's options stand in [options]")
+    check_unreserved(body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSettings(Section):
     """One place that has models: `[providers.NAME]`."""
 
-    kind: ProviderKind = Field(
+    kind: ProviderKind = setting(
         "openai-compatible",
         description=f"Which protocol it speaks: {', '.join(_KINDS)}, or a plugin's.",
     )
-    label: Text | None = Field(
+    label: Text | None = setting(
         None, examples=["Work"], description="Name shown instead of the key."
     )
-    base_url: str | None = Field(
+    base_url: str | None = setting(
         None,
         examples=["https://llm.example.com/v1"],
-        repr=False,  # may hold a name and a password
+        is_shown=False,  # may hold a name and a password
         description="Its address; without a version in the path, /v1 is added where needed.",
     )
-    base_urls: Annotated[list[str], Field(max_length=64)] = Field(
+    base_urls: Annotated[list[str], Length(most=64)] = setting(
         [],
         examples=[["http://gpu1:8000", "http://gpu2:8000"]],
-        repr=False,  # as above
+        is_shown=False,  # as above
         description="Addresses of several alike servers, with base_url or without: a healthy one "
         "is asked, and each gets the key.",
     )
-    api_key: SecretStr | None = Field(
+    api_key: Secret | None = setting(
         None,
         examples=["${WORK_KEY}"],
         description='Its API key, preferably as "${NAME}"; api_key_env is better still.',
     )
-    api_key_env: str | None = Field(
+    api_key_env: str | None = setting(
         None,
         examples=["WORK_KEY"],
         description="Name of the environment variable that holds the key.",
     )
-    headers: dict[str, SecretStr] = Field(
+    headers: Headers = setting(
         {}, examples=[{"X-Team": "research"}], description="Extra headers of every request."
     )
-    ca_file: FilePath | None = Field(
+    ca_file: FilePath | None = setting(
         None,
         examples=["ca.pem"],
         description="PEM file with the certificates to trust instead of the usual ones.",
     )
-    proxy: str | None = Field(
+    proxy: str | None = setting(
         None,
         examples=["http://proxy.example.com:3128"],
-        repr=False,  # as above
+        is_shown=False,  # as above
         description='Proxy in place of HTTP_PROXY and HTTPS_PROXY, or "none"; never for this '
         "machine.",
     )
-    backend: BackendName | None = Field(
+    backend: BackendName | None = setting(
         None, examples=["vllm"], description="The server software (backend)."
     )
-    extra_body: dict[str, JsonValue] = Field(
+    extra_body: Annotated[dict[str, JsonValue], CheckWithContext(_for_this_kind)] = setting(
         {},
         examples=[{"min_tokens": 16}],
         description="Further keys of every chat request to it; what a chat sets counts more.",
     )
-    connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection.")
-    first_byte_timeout_s: Seconds = Field(
+    connect_timeout_s: Seconds = setting(5, description="Seconds to wait for a connection.")
+    first_byte_timeout_s: Seconds = setting(
         300,
         description="Seconds to wait for an answer to start, including the loading of the model.",
     )
-    idle_timeout_s: Seconds = Field(60, description="Seconds of silence that end a started answer.")
-    enabled: bool = Field(True, description="Whether it is used.")
-    priority: Priority = Field(
+    idle_timeout_s: Seconds = setting(
+        60, description="Seconds of silence that end a started answer."
+    )
+    enabled: bool = setting(True, description="Whether it is used.")
+    priority: Priority = setting(
         0, description="Providers with a higher priority are searched first for a bare model name."
     )
 
-    @field_validator("extra_body")
-    @classmethod
-    def _for_this_kind(
-        cls, body: dict[str, JsonValue], info: ValidationInfo
-    ) -> dict[str, JsonValue]:
-        if body and info.data.get("kind") in ("ollama", "embedded"):
-            raise ValueError("is for servers of other kinds; Ollama's options stand in [options]")
-        return unreserved(body)
-
-    @field_validator("headers", mode="before")
-    @classmethod
-    def _header_names(cls, headers: object) -> object:
-        return header_names(headers) if isinstance(headers, dict) else headers
-
-    _problem: ConfigProblem | None = PrivateAttr(None)
-    _preset: bool = PrivateAttr(False)
+    problem: ConfigProblem | None = internal(None)
+    """Why this provider cannot be used; reported when it is used."""
+    preset: bool = internal(False)
+    """Whether it is not configured, so that it is offered only if it answers."""
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -112,80 +111,56 @@ class ProviderSettings(SettingsSection):
         one = [self.base_url] if self.base_url else []
         return tuple(dict.fromkeys([*one, *self.base_urls]))
 
-    @property
-    def problem(self) -> ConfigProblem | None:
-        """Why this provider cannot be used; reported when it is used."""
-        return self._problem
 
-    @property
-    def preset(self) -> bool:
-        """Whether it is not configured, so that it is offered only if it answers."""
-        return self._preset
-
-    def marked(self, *, problem: ConfigProblem | None, preset: bool) -> "ProviderSettings":
-        """Give a copy with these marks; the file cannot set them."""
-        copy = self.model_copy()
-        copy._problem, copy._preset = problem, preset
-        return copy
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings(ModelEngineSettings):
     """What you know better about a model: `[models."provider://name"]`."""
 
-    context: TokenCount | None = Field(
+    context: TokenCount | None = setting(
         None,
         description="Its context window in tokens, overriding what the engine reports.",
         examples=[32_768],
     )
-    tool_mode: Literal["native", "react"] | None = Field(
+    tool_mode: Literal["native", "react"] | None = setting(
         None,
         description="How it is given tools: natively, or described in text.",
         examples=["react"],
     )
-    vision: bool | None = Field(
+    vision: bool | None = setting(
         None,
         description="Whether it sees pictures, overriding what the engine reports.",
         examples=[True],
     )
-    tools: bool | None = Field(
+    tools: bool | None = setting(
         None,
         description="Whether it calls tools itself, overriding what the engine reports.",
         examples=[False],
     )
-    thinking: bool | None = Field(
+    thinking: bool | None = setting(
         None,
         description="Whether it thinks before it answers, overriding what the engine reports.",
         examples=[True],
     )
 
 
-class HubSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSettings(Section):
     """A hub of model files, and the token for it."""
 
-    endpoint: str = Field(
+    endpoint: str = setting(
         HUGGING_FACE,
-        repr=False,  # may hold a name and a password
+        is_shown=False,  # may hold a name and a password
         description="Address of the hub: Hugging Face's own, or a mirror of it.",
     )
-    token: SecretStr | None = Field(
+    token: Secret | None = setting(
         None,
         examples=["${WORK_HF_TOKEN}"],
         description='Token for gated and private models, best as "${NAME}"; sent to the hub alone.',
     )
-    token_env: str | None = Field(
+    token_env: str | None = setting(
         None,
         examples=["WORK_HF_TOKEN"],
         description="Name of the environment variable that holds the token.",
     )
-    _problem: ConfigProblem | None = PrivateAttr(None)
-
-    @property
-    def problem(self) -> ConfigProblem | None:
-        """Why the hub cannot be used; reported when it is used."""
-        return self._problem
-
-    def marked(self, problem: ConfigProblem | None) -> "HubSettings":
-        """Give a copy with this mark; the file cannot set it."""
-        copy = self.model_copy()
-        copy._problem = problem
-        return copy
+    problem: ConfigProblem | None = internal(None)
+    """Why the hub cannot be used; reported when it is used."""

@@ -3,12 +3,9 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin
-
-from pydantic import BaseModel, SecretStr
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS, defaults_of
 from ollm_tui.config.load import LoadedConfig
@@ -20,8 +17,9 @@ from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import SECRET, shown_url
 from ollm_tui.dataclass import dataclass
 from ollm_tui.lazy import lazy_re
+from ollm_tui.sections.section import Declared, Secret, Section
 
-_NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
+_NAMED: Mapping[str, tuple[type[Section], str]] = {
     "mcp_servers": (McpServerSettings, "time"),
     "profiles": (ProfileSettings, "coding"),
     "providers": (ProviderSettings, "work"),
@@ -30,7 +28,7 @@ _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
 """Tables of tables: the model of each, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {
     str: "text",
-    SecretStr: "text",
+    Secret: "text",
     Path: "path",
     bool: "`true`, `false`",
     int: "whole number",
@@ -81,38 +79,34 @@ def example_text() -> str:
     lines.extend(_commented(AppConfig))
     for name, model in _tables():
         title = f"{name}.{_NAMED[name][1]}" if name in _NAMED else name
-        lines.extend([f"# {AppConfig.model_fields[name].description}", f"# [{title}]", ""])
-        lines.extend(_commented(model) if model else _entries(AppConfig.model_fields[name]))
+        lines.extend([f"# {AppConfig.declared()[name].description}", f"# [{title}]", ""])
+        lines.extend(_commented(model) if model else _entries(AppConfig.declared()[name]))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
+def _tables() -> Iterator[tuple[str, type[Section] | None]]:
     """Yield each table of the file with its model, or None if the user chooses its keys."""
-    for name, field in AppConfig.model_fields.items():
+    for name, field in AppConfig.declared().items():
         if name in _NAMED:
             yield name, _NAMED[name][0]
-        elif isinstance(kind := field.annotation, type) and issubclass(kind, BaseModel):
+        elif isinstance(kind := field.kind, type) and issubclass(kind, Section):
             yield name, kind
-        elif isinstance(_default(field), dict):
+        elif isinstance(field.get_default(), dict):
             yield name, None
 
 
-def _default(field: FieldInfo) -> object:
-    return field.get_default(call_default_factory=True, validated_data={})
-
-
-def _commented(model: type[BaseModel]) -> Iterator[str]:
+def _commented(model: type[Section]) -> Iterator[str]:
     tables = {name for name, _ in _tables()} if model is AppConfig else set()
-    for name, field in model.model_fields.items():
+    for name, field in model.declared().items():
         if name in tables:
             continue
         yield f"# {field.description}"
-        example = "  # for example" if _is_unset(_default(field)) else ""
-        yield f"# {field.alias or name} = {_toml(_sample(field))}{example}"
+        example = "  # for example" if _is_unset(field.get_default()) else ""
+        yield f"# {field.key} = {_toml(_sample(field))}{example}"
         yield ""
 
 
-def _entries(field: FieldInfo) -> Iterator[str]:
+def _entries(field: Declared) -> Iterator[str]:
     sample = _sample(field)
     for key, value in sample.items() if isinstance(sample, Mapping) else ():
         yield f"# {dotted((str(key),))} = {_toml(value)}"
@@ -120,12 +114,12 @@ def _entries(field: FieldInfo) -> Iterator[str]:
 
 
 def _is_unset(default: object) -> bool:
-    is_table = isinstance(default, BaseModel)
-    return is_table or default is None or default is PydanticUndefined or default in ([], {})
+    is_table = isinstance(default, Section)
+    return is_table or default is None or default is MISSING or default in ([], {})
 
 
-def _sample(field: FieldInfo) -> object:
-    default = _default(field)
+def _sample(field: Declared) -> object:
+    default = field.get_default()
     return (field.examples or [default])[0] if _is_unset(default) else default
 
 
@@ -145,29 +139,29 @@ def config_page() -> str:
     parts = [_PAGE_HEAD, "## Top level\n", *_rows(AppConfig)]
     for name, model in _tables():
         title = f"[{name}.NAME]" if name in _NAMED else f"[{name}]"
-        parts.extend([f"\n## `{title}`\n", f"{AppConfig.model_fields[name].description}\n"])
+        parts.extend([f"\n## `{title}`\n", f"{AppConfig.declared()[name].description}\n"])
         parts.extend(_built_in() if name == "providers" else ())
-        parts.extend(_rows(model) if model else _keyed(name, AppConfig.model_fields[name]))
+        parts.extend(_rows(model) if model else _keyed(name, AppConfig.declared()[name]))
     variables = (f"| `{name}` | `{dotted(path)}` |" for name, path in ENGINE_VARIABLES.items())
     parts.append("\n" + _ENVIRONMENT + "\n".join(variables))
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _keyed(name: str, field: FieldInfo) -> Iterator[str]:
+def _keyed(name: str, field: Declared) -> Iterator[str]:
     yield f"```toml\n[{name}]"
     yield from (line.removeprefix("# ") for line in _entries(field) if line)
     yield "```"
 
 
-def _rows(model: type[BaseModel]) -> Iterator[str]:
+def _rows(model: type[Section]) -> Iterator[str]:
     tables = {name for name, _ in _tables()} if model is AppConfig else set()
     yield "| Key | Type | Default | Meaning |\n|---|---|---|---|"
-    for name, field in model.model_fields.items():
+    for name, field in model.declared().items():
         if name not in tables:
-            default = _default(field)
-            is_value = default is not None and not isinstance(default, BaseModel)
+            default = field.get_default()
+            is_value = default is not None and not isinstance(default, Section)
             shown = f"`{_toml(default)}`" if is_value else "not set"
-            key, kind = field.alias or name, _type_text(field.annotation)
+            key, kind = field.key, _type_text(field.kind)
             yield f"| `{key}` | {kind} | {shown} | {field.description} |"
 
 
@@ -177,7 +171,7 @@ def _type_text(annotation: object) -> str:
         return _type_text(inner[0])
     if origin is Literal:
         return ", ".join(f"`{choice}`" for choice in inner)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return "table"
     if origin in {dict, list}:
         return "table" if origin is dict else "list of texts"
@@ -212,7 +206,7 @@ def config_rows(loaded: LoadedConfig) -> list[ConfigRow]:
     """Return the settings in the schema's order, leaving out the usual defaults of providers."""
     return [
         ConfigRow(dotted(path), _shown(path, value), str(loaded.origin_of(dotted(path))))
-        for path, value in leaves(loaded.config.model_dump())
+        for path, value in leaves(loaded.config.to_dict())
         if _matters(path, loaded)
     ]
 
@@ -236,7 +230,7 @@ def _shown(path: KeyPath, value: object) -> str:
     match value:
         case None:
             return UNSET
-        case SecretStr():
+        case Secret():
             return SECRET
         case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
             return SECRET  # the schema does not have these keys
@@ -250,5 +244,5 @@ def _plain(path: KeyPath, value: object) -> object:
     if isinstance(value, list) and path[-1] in _ADDRESSES:
         return [shown_url(str(url)) for url in value]
     if isinstance(value, Mapping):
-        return {k: SECRET if isinstance(v, SecretStr) else v for k, v in value.items()}
+        return {k: SECRET if isinstance(v, Secret) else v for k, v in value.items()}
     return value

@@ -5,8 +5,6 @@ The example file, `ollm config schema` and the reference page are made from thes
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, field_validator
-
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.early import DEFAULT_THEME
 from ollm_tui.config.engine_settings import EngineSettings
@@ -27,104 +25,104 @@ from ollm_tui.config.values import (
     NoSwitch,
     Penalty,
     Seconds,
-    SettingsSection,
     Share,
     Strength,
     Text,
     TokenCount,
-    Whole,
-    unreserved,
+    check_unreserved,
 )
+from ollm_tui.dataclass import dataclass
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.request import GenerationOptions, ThinkingLevel
+from ollm_tui.sections.marks import Bounds, Check
+from ollm_tui.sections.reading import read_plain
+from ollm_tui.sections.section import Section, setting
 
 
-class UiSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiSettings(Section):
     """How the screen looks and behaves."""
 
-    show_thinking: bool = Field(
+    show_thinking: bool = setting(
         True,
         description="Show a model's thinking while it streams; it folds when the answer starts.",
     )
-    maths: bool = Field(
+    maths: bool = setting(
         True, description="Show formulas in LaTeX, such as `$x^2$`, as Unicode: x²."
     )
-    show_stats: bool = Field(
+    show_stats: bool = setting(
         True,
         description="Show a line of figures after each answer: tokens, speed, the window, memory.",
     )
-    pictures: Literal["auto", "kitty", "iterm", "sixel", "blocks", "off"] = Field(
+    pictures: Literal["auto", "kitty", "iterm", "sixel", "blocks", "off"] = setting(
         "auto",
         description="How pictures are drawn: `kitty` by the protocol of kitty and Ghostty, "
         "`iterm` by that of iTerm2, `sixel` by that of older terminals, `blocks` with half blocks, "
         "`auto` as the terminal can; `off` shows a line of text.",
     )
-    times: bool = Field(False, description="Show when each message of a saved chat was written.")
-    mouse: bool = Field(True, description="Enable the mouse: clicks, wheel and selection.")
-    animations: bool = Field(
+    times: bool = setting(False, description="Show when each message of a saved chat was written.")
+    mouse: bool = setting(True, description="Enable the mouse: clicks, wheel and selection.")
+    animations: bool = setting(
         True, description="Animate the screen; turn off for reduced motion or slow terminals."
     )
 
 
-class GenerationSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationSettings(Section):
     """What every chat starts with; a key that is not set is left to the server."""
 
-    temperature: Strength | None = Field(
+    temperature: Strength | None = setting(
         None, examples=[0.7], description="Randomness: 0 picks the likeliest token, 1 is creative."
     )
-    max_tokens: TokenCount | None = Field(
+    max_tokens: TokenCount | None = setting(
         None, examples=[2048], description="Maximum length of an answer, in tokens."
     )
-    top_p: Share | None = Field(
+    top_p: Share | None = setting(
         None,
         examples=[0.95],
         description="Sample from the likeliest tokens that make up this probability.",
     )
-    top_k: Annotated[int, Field(ge=0, le=1_000_000), NoSwitch] | None = Field(
+    top_k: Annotated[int, Bounds(ge=0, le=1_000_000), NoSwitch] | None = setting(
         None, examples=[40], description="Sample from this many likeliest tokens."
     )
-    min_p: Share | None = Field(
+    min_p: Share | None = setting(
         None, examples=[0.05], description="Leave out tokens below this share of the likeliest one."
     )
-    repeat_penalty: Strength | None = Field(
+    repeat_penalty: Strength | None = setting(
         None, examples=[1.1], description="Make repetition less likely; 1 is off."
     )
-    presence_penalty: Penalty | None = Field(
+    presence_penalty: Penalty | None = setting(
         None, examples=[1.5], description="Favour tokens that the text does not have yet; 0 is off."
     )
-    frequency_penalty: Penalty | None = Field(
+    frequency_penalty: Penalty | None = setting(
         None,
         examples=[0.5],
         description="Make a token less likely each time it is repeated; 0 is off.",
     )
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch] | None = Field(
+    seed: Annotated[int, Bounds(ge=-(2**63), lt=2**63), NoSwitch] | None = setting(
         None, examples=[42], description="The same seed gives the same answer again."
     )
-    stop: list[Text] | None = Field(
+    stop: list[Text] | None = setting(
         None, examples=[["</answer>"]], description="Texts that end the answer (stop sequences)."
     )
-    num_ctx: TokenCount | None = Field(
+    num_ctx: TokenCount | None = setting(
         None, examples=[8192], description="Context window to load a model with, in tokens."
     )
-    keep_alive: HowLong | None = Field(
+    keep_alive: HowLong | None = setting(
         None,
         examples=["5m"],
         description="How long Ollama or the built-in engine keeps a model: seconds, "
         '"5m" or "forever".',
     )
-    extra_body: dict[str, JsonValue] | None = Field(
+    extra_body: Annotated[dict[str, JsonValue], Check(check_unreserved)] | None = setting(
         None,
         examples=[{"logprobs": True}],
         description="Extra keys for the request body, sent as they are.",
     )
 
-    @field_validator("extra_body")
-    @classmethod
-    def _reserved(cls, body: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        return None if body is None else unreserved(body)
-
     def to_options(self) -> GenerationOptions:
         """Give the options of a request."""
-        values = self.model_dump(exclude_none=True)
+        values = {name: getattr(self, name) for name in self.given}
         stop = values.pop("stop", None)
         return GenerationOptions(**values, stop=tuple(stop) if stop else None)
 
@@ -132,130 +130,134 @@ class GenerationSettings(SettingsSection):
 TemplateFormat: TypeAlias = Literal["hf", "jinja2"]
 
 
-class ProfileSettings(SettingsSection, serialize_by_alias=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileSettings(Section):
     """A preset for chats: `[profiles.NAME]`. A key that is not set is as in the other settings."""
 
-    model: Text | None = Field(
+    model: Text | None = setting(
         None, examples=["local://qwen3:8b"], description="Model that answers."
     )
-    system_prompt: str | None = Field(
+    system_prompt: str | None = setting(
         None, examples=["Answer briefly."], description="System prompt; an empty text is none."
     )
-    system_prompt_format: TemplateFormat | None = Field(
+    system_prompt_format: TemplateFormat | None = setting(
         None,
         examples=["jinja2"],
         description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
         "same; not set is plain text.",
     )
-    thinking: ThinkingLevel | None = Field(
+    thinking: ThinkingLevel | None = setting(
         None, examples=["low"], description="How much the model thinks."
     )
-    tools: list[Text] | None = Field(
+    tools: list[Text] | None = setting(
         None, examples=[["read_file"]], description="Tools that are offered, by name; [] is none."
     )
-    schema_file: FilePath | None = Field(
+    schema_file: FilePath | None = setting(
         None,
-        alias="schema",
+        key="schema",
         examples=["~/person.json"],
         description="File with the JSON Schema that answers must match; not set keeps the one of "
         "the chat.",
     )
-    options: GenerationSettings = Field(
-        GenerationSettings(),
+    options: GenerationSettings = setting(
+        GenerationSettings,
         examples=[{"temperature": 0.2}],
         description="Generation options: the keys of [options].",
     )
 
 
-class DefaultModels(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultModels(Section):
     """The models of the commands beside the chat; without one, the only model that can is used."""
 
-    embedding: Text | None = Field(
+    embedding: Text | None = setting(
         None,
         examples=["ollama://nomic-embed-text"],
         description="Model of `ollm embed` and of [search] similar: a name, or provider://name.",
     )
-    speech: Text | None = Field(
+    speech: Text | None = setting(
         None, examples=["openai://gpt-4o-mini-tts"], description="Model of `ollm speak`."
     )
-    transcription: Text | None = Field(
+    transcription: Text | None = setting(
         None, examples=["localai://whisper-1"], description="Model of `ollm transcribe`."
     )
-    picture: Text | None = Field(
+    picture: Text | None = setting(
         None, examples=["localai://stablediffusion"], description="Model of `ollm draw`."
     )
-    video: Text | None = Field(
+    video: Text | None = setting(
         None, examples=["localai://wan2.2"], description="Model of `ollm video`."
     )
-    music: Text | None = Field(
+    music: Text | None = setting(
         None, examples=["localai://ace-step"], description="Model of `ollm music`."
     )
-    infill: Text | None = Field(
+    infill: Text | None = setting(
         None, examples=["ollama://qwen2.5-coder"], description="Model of `ollm infill`."
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedConfig(EngineSettings):
     """The engine that runs model files in this app's own child process."""
 
-    idle_unload_s: Idle = Field(
+    idle_unload_s: Idle = setting(
         300, description="Idle seconds before a model is unloaded; 0 keeps it loaded."
     )
-    state_mb: Annotated[int, Field(ge=0, le=1_000_000), NoSwitch] = Field(
+    state_mb: Annotated[int, Bounds(ge=0, le=1_000_000), NoSwitch] = setting(
         2048,
         description="Disk space for what unloaded models have read of saved chats, in MB; 0 keeps "
         "nothing.",
     )
-    context: Annotated[int, Field(ge=256, le=LARGEST_WINDOW), NoSwitch] = Field(
+    context: Annotated[int, Bounds(ge=256, le=LARGEST_WINDOW), NoSwitch] = setting(
         4096, description="Context window of a loaded model, in tokens, at most its own."
     )
-    model_folders: list[FilePath] = Field(
+    model_folders: list[FilePath] = setting(
         [],
         examples=[["~/models"]],
         description="Folders searched for GGUF files beside the app's own models folder.",
     )
-    server: FilePath | Literal["none"] | None = Field(
+    server: FilePath | Literal["none"] | None = setting(
         None,
         examples=["~/llama.cpp/build/bin/llama-server"],
         description="The `llama-server` that runs model files instead of the installed package; "
         'not set is the one on PATH, if any; "none" is the package only.',
     )
-    espeak: FilePath | Literal["none"] | None = Field(
+    espeak: FilePath | Literal["none"] | None = setting(
         None,
         examples=["~/.local/bin/espeak-ng"],
         description="The program `espeak-ng`, which speaks, and pronounces words for voices; not "
         'set is the one on PATH, if any; "none" is to do without it.',
     )
-    other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = Field(
+    other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = setting(
         [],
         examples=[["lmstudio", "huggingface"]],
         description="Other programs whose folders of model files are searched too, only reading.",
     )
 
 
-class ChatSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings(Section):
     """How far one prompt may go before you are asked."""
 
-    max_turns: Whole = Field(
-        10, ge=1, le=100, description="Maximum number of requests for one prompt, with tools."
+    max_turns: Annotated[int, Bounds(ge=1, le=100), NoSwitch] = setting(
+        10, description="Maximum number of requests for one prompt, with tools."
     )
-    calls_per_turn: Whole = Field(
-        64, ge=1, le=1000, description="Maximum number of tool calls in one turn."
+    calls_per_turn: Annotated[int, Bounds(ge=1, le=1000), NoSwitch] = setting(
+        64, description="Maximum number of tool calls in one turn."
     )
-    prompt_timeout_s: Seconds | None = Field(
+    prompt_timeout_s: Seconds | None = setting(
         1800, description="Time limit for one prompt with all its tools, in seconds."
     )
-    save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
-    memory: bool = Field(
+    save: bool = setting(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
+    memory: bool = setting(
         False,
         description="Put the notes of /memory into the system prompt of new chats that are saved.",
     )
-    titles: bool = Field(
+    titles: bool = setting(
         True,
         description="Have the model of a saved chat make its title after the first answer, in the "
         "background; not if the model is slow.",
     )
-    make_room: Literal["off", "summarise", "leave-out"] = Field(
+    make_room: Literal["off", "summarise", "leave-out"] = setting(
         "off",
         description="What happens by itself when a prompt nears the end of the context window: "
         "`summarise` has the model summarise the older messages, `leave-out` no longer sends them. "
@@ -265,85 +267,86 @@ class ChatSettings(SettingsSection):
 
 def _built_in() -> dict[str, ProviderSettings]:
     return {
-        name: ProviderSettings.model_validate(dict(values)).marked(problem=None, preset=True)
+        name: read_plain(ProviderSettings, dict(values)).changed(preset=True)
         for name, values in BUILT_IN_PROVIDERS.items()
     }
 
 
-class AppConfig(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppConfig(Section):
     """All settings, resolved."""
 
-    theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
-    screen_reader: bool = Field(
+    theme: Text = setting(DEFAULT_THEME, description="Name of a colour theme.")
+    screen_reader: bool = setting(
         False, description="Write the chat in lines that a screen reader reads, without a screen."
     )
-    model: Text | None = Field(
+    model: Text | None = setting(
         None,
         examples=["local://qwen3:8b"],
         description="Model to start with: a name, or provider://name; not set is the last used.",
     )
-    provider: str | None = Field(
+    provider: str | None = setting(
         None, examples=["local"], description="Default provider; --host and --api-key apply to it."
     )
-    system_prompt: str | None = Field(
+    system_prompt: str | None = setting(
         None, examples=["Answer briefly."], description="The system prompt of every new chat."
     )
-    system_prompt_format: TemplateFormat | None = Field(
+    system_prompt_format: TemplateFormat | None = setting(
         None,
         examples=["jinja2"],
         description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
         "same; not set is plain text.",
     )
-    thinking: ThinkingLevel | None = Field(
+    thinking: ThinkingLevel | None = setting(
         None,
         examples=["low"],
         description="How much models think in a new chat; not set is up to the model.",
     )
-    profile: Text | None = Field(
+    profile: Text | None = setting(
         None, examples=["coding"], description="Profile of new chats; `none` for no profile."
     )
-    ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
-    keymap: dict[str, str] = Field(
+    ui: UiSettings = setting(UiSettings, description="The screen: what it shows and how it moves.")
+    keymap: dict[str, str] = setting(
         {}, examples=[{"chat.models": "f4"}], description="Keys by the id of the action: see F1."
     )
-    options: GenerationSettings = Field(
-        GenerationSettings(), description="Generation options of every chat."
+    options: GenerationSettings = setting(
+        GenerationSettings, description="Generation options of every chat."
     )
-    defaults: DefaultModels = Field(
-        DefaultModels(), description="Models of the commands beside the chat, such as `ollm embed`."
+    defaults: DefaultModels = setting(
+        DefaultModels, description="Models of the commands beside the chat, such as `ollm embed`."
     )
-    embedded: EmbeddedConfig = Field(
-        EmbeddedConfig(), description="The engine that runs model files in a child process."
+    embedded: EmbeddedConfig = setting(
+        EmbeddedConfig, description="The engine that runs model files in a child process."
     )
-    tools: ToolSettings = Field(
-        ToolSettings(), description="Tools that models may call; none by default."
+    tools: ToolSettings = setting(
+        ToolSettings, description="Tools that models may call; none by default."
     )
-    chat: ChatSettings = Field(
-        ChatSettings(), description="Limits for one prompt, and whether chats are saved."
+    chat: ChatSettings = setting(
+        ChatSettings, description="Limits for one prompt, and whether chats are saved."
     )
-    shell: ShellSettings = Field(ShellSettings(), description="Commands that you run with `!`.")
-    hub: HubSettings = Field(
-        HubSettings(), description="The hub that model files are searched on and downloaded from."
+    shell: ShellSettings = setting(ShellSettings, description="Commands that you run with `!`.")
+    hub: HubSettings = setting(
+        HubSettings, description="The hub that model files are searched on and downloaded from."
     )
-    search: SearchSettings = Field(SearchSettings(), description="The search in all saved chats.")
-    sound: SoundSettings = Field(
-        SoundSettings(), description="Recording for /dictate, and playing for /speak."
+    search: SearchSettings = setting(SearchSettings, description="The search in all saved chats.")
+    sound: SoundSettings = setting(
+        SoundSettings, description="Recording for /dictate, and playing for /speak."
     )
-    downloads: DownloadSettings = Field(DownloadSettings(), description="The download queue.")
-    mcp_servers: dict[str, McpServerSettings] = Field(
+    downloads: DownloadSettings = setting(DownloadSettings, description="The download queue.")
+    mcp_servers: dict[str, McpServerSettings] = setting(
         {}, description="Servers of the Model Context Protocol whose tools are offered, by name."
     )
-    profiles: dict[str, ProfileSettings] = Field(
+    profiles: dict[str, ProfileSettings] = setting(
         {}, description="Profiles: presets for chats, by name."
     )
-    models: dict[str, ModelSettings] = Field(
+    models: dict[str, ModelSettings] = setting(
         {}, description="Overrides for single models, by address or name."
     )
-    aliases: dict[str, str] = Field(
+    aliases: dict[str, str] = setting(
         dict(BUILT_IN_ALIASES),
         examples=[{"ollama": "local"}],
         description="Aliases of providers: alias to provider.",
     )
-    providers: dict[str, ProviderSettings] = Field(
-        default_factory=_built_in, description="Providers, by name."
+    providers: dict[str, ProviderSettings] = setting(
+        make_default=_built_in, description="Providers, by name."
     )

@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args, get_origin
 
-from pydantic import BaseModel, SecretStr
-from pydantic.fields import FieldInfo
-
 from ollm_tui.config.origin import KeyPath, dotted
 from ollm_tui.dataclass import dataclass
+from ollm_tui.sections.section import Declared, Secret, Section
 
 FieldKind: TypeAlias = Literal["switch", "choice", "number", "text", "list", "table"]
 _SIMPLE: Final[Mapping[object, FieldKind]] = {
@@ -18,7 +16,7 @@ _SIMPLE: Final[Mapping[object, FieldKind]] = {
     float: "number",
     str: "text",
     Path: "text",
-    SecretStr: "text",
+    Secret: "text",
 }
 
 
@@ -45,18 +43,18 @@ class SettingField:
 
 
 def setting_fields(
-    model: type[BaseModel], names: Mapping[str, tuple[str, ...]], base: KeyPath = ()
+    section: type[Section], names: Mapping[str, tuple[str, ...]], base: KeyPath = ()
 ) -> Iterator[SettingField]:
-    """Yield every setting of a model, those of its tables last.
+    """Yield every setting of a table, those of its tables last.
 
     `names` has the names to list below a table of tables: `{"profiles": ("coding",)}`.
     """
-    tables: list[tuple[KeyPath, type[BaseModel]]] = []
-    for name, field in model.model_fields.items():
-        path = (*base, field.alias or name)
-        inner, is_named = _table_of(field.annotation)
+    tables: list[tuple[KeyPath, type[Section]]] = []
+    for declared in section.declared().values():
+        path = (*base, declared.key)
+        inner, is_named = _table_of(declared.kind)
         if inner is None:
-            yield _field(path, field)
+            yield _field(path, declared)
         elif is_named:
             tables += [((*path, one), inner) for one in names.get(path[0], ())]
         else:
@@ -65,30 +63,31 @@ def setting_fields(
         yield from setting_fields(inner, names, path)
 
 
-def table_names(model: type[BaseModel]) -> dict[str, str]:
+def table_names(section: type[Section]) -> dict[str, str]:
     """Return the tables whose entries a person names, with the description of each."""
     return {
-        name: field.description or ""
-        for name, field in model.model_fields.items()
-        if _table_of(field.annotation)[1]
+        name: declared.description or ""
+        for name, declared in section.declared().items()
+        if _table_of(declared.kind)[1]
     }
 
 
-def _table_of(annotation: object) -> tuple[type[BaseModel] | None, bool]:
-    """Return the model of a table, and whether it is one of many that a person names."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _table_of(annotation: object) -> tuple[type[Section] | None, bool]:
+    """Return the class of a table, and whether it is one of many that a person names."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation, False
     if get_origin(annotation) is dict:
         inner = get_args(annotation)[1]
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
+        if isinstance(inner, type) and issubclass(inner, Section):
             return inner, True
     return None, False
 
 
-def _field(path: KeyPath, field: FieldInfo) -> SettingField:
-    plain = SettingField(path, field.description or "", "text")
-    one = _typed(plain, field.annotation)
-    return replace(one, is_secret=True) if not field.repr or path[-1] == "extra_body" else one
+def _field(path: KeyPath, declared: Declared) -> SettingField:
+    plain = SettingField(path, declared.description or "", "text")
+    one = _typed(plain, declared.kind)
+    is_secret = not declared.is_shown or path[-1] == "extra_body"
+    return replace(one, is_secret=True) if is_secret else one
 
 
 def _typed(field: SettingField, annotation: object) -> SettingField:
@@ -98,7 +97,7 @@ def _typed(field: SettingField, annotation: object) -> SettingField:
     if origin is Literal and all(isinstance(choice, str) for choice in inner):
         return replace(field, kind="choice", choices=inner)
     if origin is dict:
-        return replace(field, kind="table", is_secret=SecretStr in inner)
+        return replace(field, kind="table", is_secret=Secret in inner)
     if origin is list:
         return replace(field, kind="list")
     members = [member for member in inner if member is not type(None)]
@@ -106,4 +105,4 @@ def _typed(field: SettingField, annotation: object) -> SettingField:
         return _typed(field, members[0])
     # of several types, the text is read by the schema
     kind = _SIMPLE.get(annotation, "text")
-    return replace(field, kind=kind, is_secret=annotation is SecretStr)
+    return replace(field, kind=kind, is_secret=annotation is Secret)

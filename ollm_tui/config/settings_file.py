@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pydantic import BaseModel
-
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS
 from ollm_tui.config.edit import TomlValue, file_text, set_key, set_table
 from ollm_tui.config.load import LoadedConfig, load_config, problems_of_text
@@ -17,6 +15,7 @@ from ollm_tui.config.setting_fields import SettingField, setting_fields, table_n
 from ollm_tui.config.toml_file import toml_text
 from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.sections.section import Section
 
 Check = Callable[[KeyPath, object], str | None]
 """Returns what is wrong with a value that only a front end can judge."""
@@ -70,15 +69,15 @@ class SettingsFile:
         )
 
     def values(
-        self, added: Mapping[str, tuple[str, ...]], model: type[BaseModel] = AppConfig
+        self, added: Mapping[str, tuple[str, ...]], section: type[Section] = AppConfig
     ) -> list[SettingValue]:
         """Return every setting; `added` has further entries of tables to list."""
         names = {
             table: tuple(dict.fromkeys([*self.names(table), *added.get(table, ())]))
-            for table in table_names(model)
+            for table in table_names(section)
         }
-        dumped = self.loaded.config.model_dump()
-        return [self._value(field, dumped) for field in setting_fields(model, names)]
+        dumped = self.loaded.config.to_dict()
+        return [self._value(field, dumped) for field in setting_fields(section, names)]
 
     def _value(self, field: SettingField, dumped: Mapping[str, object]) -> SettingValue:
         value, written = _at(dumped, field.path), _at(self._in_file, field.path)

@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.figures import amount
-from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
+
+if TYPE_CHECKING:
+    from ollm_tui.library.downloads.job import Job, JobState
 
 LONGEST: Final = 500
 """Characters of a name or a message that are used; no line shows as many."""
@@ -16,8 +18,11 @@ ShownName: TypeAlias = Callable[[str], str]
 """Returns a provider's name as people write it."""
 
 
-def title_of(job: Job, shown_name: ShownName) -> str:
+def title_of(job: "Job", shown_name: ShownName) -> str:
     """Return what is downloaded, and by which provider if not by this program."""
+    # Loaded by now, with the job.
+    from ollm_tui.library.downloads.job import ProviderPull
+
     name = clean_name(job.title[:LONGEST])
     if not isinstance(job.origin, ProviderPull):
         return name
@@ -30,9 +35,9 @@ class DownloadNews:
     """Knows the downloads as they were at the last look."""
 
     _began: float = field(default_factory=time.time)
-    _states: dict[str, JobState] = field(default_factory=dict)
+    _states: "dict[str, JobState]" = field(default_factory=dict)
 
-    def take(self, jobs: Iterable[Job]) -> Sequence[Job]:
+    def take(self, jobs: "Iterable[Job]") -> "Sequence[Job]":
         """Return the jobs of this program whose state has changed."""
         before, listed = self._states, list(jobs)
         self._states = {job.id: job.state for job in listed}
@@ -45,13 +50,13 @@ class DownloadNews:
         ]
 
 
-def done_words(job: Job, shown_name: ShownName) -> str:
+def done_words(job: "Job", shown_name: ShownName) -> str:
     """Return a sentence about a download that is there."""
     amount = f", {size_text(job.completed)}" if job.completed else ""
     return f"Downloaded {title_of(job, shown_name)}{amount}."
 
 
-def failed_words(job: Job, shown_name: ShownName) -> tuple[str, str]:
+def failed_words(job: "Job", shown_name: ShownName) -> tuple[str, str]:
     """Return a sentence about a download that failed, and what may help."""
     error = job.error
     reason = clean_line(error.message[:LONGEST]) if error is not None else "It failed."
@@ -59,7 +64,7 @@ def failed_words(job: Job, shown_name: ShownName) -> tuple[str, str]:
     return f"{title_of(job, shown_name)} could not be downloaded. {reason}", advice
 
 
-def progress_words(job: Job) -> str:
+def progress_words(job: "Job") -> str:
     """Return how far a download is, in words: `stopped at 41 percent, 2.1 of 5.2 GB`."""
     words = {"queued": "waiting", "running": "", "paused": "stopped"}.get(job.state, job.state)
     if job.state in {"done", "cancelled"}:

@@ -177,7 +177,7 @@ class OpenChatHost:
 
     def tools_off(self) -> Sequence[OfferedTool]:
         """Return the tools that act and that the settings do not name."""
-        return self.session.runtime.tools_off
+        return self.session.runtime.tools_off()
 
     def model_addresses(self) -> Mapping[str, bool]:
         """Return the known models as people write them, recent ones first; True: in use."""

@@ -1,7 +1,7 @@
 """Snippets in a chat: listed, used, written in an editor, and removed after a question."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
 
@@ -9,7 +9,9 @@ from ollm_tui.attachments.snippets import SnippetFolder, filled
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.notes import SayWithHint
-from ollm_tui.frontend.text_editor import Edited
+
+if TYPE_CHECKING:
+    from ollm_tui.frontend.text_editor import Edited
 
 
 @dataclass(slots=True)
@@ -19,7 +21,7 @@ class ChatSnippets:
     folder: SnippetFolder
     use: Callable[[str], Awaitable[None]]
     """Takes the text of a snippet that was filled."""
-    edited: Callable[[str], Awaitable[Edited | None]]
+    edited: Callable[[str], "Awaitable[Edited | None]"]
     """Opens the person's editor with a text."""
     may_remove: Callable[[str, str], Awaitable[bool]]
     """Asks about a name with its text."""

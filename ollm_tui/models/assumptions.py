@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.models.family_files import FamilyLibrary, FamilyMatch
-from ollm_tui.models.family_resolution import know_model, variant_of
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 if TYPE_CHECKING:
@@ -64,6 +63,9 @@ class Assumptions:
         self._state = state
 
     def _of_match(self, match: FamilyMatch) -> Assumed:
+        # Loaded only with a family.
+        from ollm_tui.models.family_resolution import know_model, variant_of
+
         variant = variant_of(match.file, [match.name], [])
         key = (match.file.file.path, variant)
         if key not in self._by_variant:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath
-from ollm_tui.config.yaml_file import YamlProblem, read_yaml
+from ollm_tui.config.yaml_file import PatternText, YamlProblem, read_yaml
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.family_facts import KnownValue, Layer, ModelKnowledge, Step, ThinkingFacts
@@ -22,6 +22,7 @@ from ollm_tui.models.name_pattern import SlowPatternError, plain_name
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.request import ThinkingMode
+from ollm_tui.sections.section import Section
 
 if TYPE_CHECKING:
     # Costs 10 ms, and a model of no family needs nothing of it.
@@ -179,7 +180,7 @@ class _Resolution:
 
     def _holders(self, name: str) -> Iterator[tuple[_Layer, Any]]:
         for layer in self._layers:
-            if name in layer.part.model_fields_set:
+            if name in layer.part.given:
                 yield layer, getattr(layer.part, name)
 
     def _value(self, name: str) -> Any:
@@ -271,7 +272,7 @@ class _Resolution:
         """Yield the engine options by the names of the settings."""
         values: dict[str, list[KnownValue]] = {}
         for layer, options in self._holders("engine_options"):
-            for name, value in options.model_dump(exclude_unset=True).items() if options else ():
+            for name, value in options.to_dict(only_given=True).items() if options else ():
                 if value not in (None, []):
                     known = layer.value_of(name, value, "engineOptions", name)
                     values.setdefault(name, []).append(known)
@@ -280,7 +281,7 @@ class _Resolution:
     def _parameters(self) -> tuple[KnownValue, ...]:
         values: dict[str, list[KnownValue]] = {}
         for layer in self._layers:
-            if layer.path or "parameters" not in layer.part.model_fields_set:
+            if layer.path or "parameters" not in layer.part.given:
                 continue
             for value in self._parameters_of(layer):
                 values.setdefault(value.name, []).append(value)
@@ -294,7 +295,7 @@ class _Resolution:
             settings = layer.one.family.parameters.get(key or "")
             words = layer.words if key == DEFAULT_VARIANT else f"{layer.words}, variant {key}"
             named = replace(layer, words=words)
-            for name in sorted(settings.model_fields_set) if settings else ():
+            for name in sorted(settings.given) if settings else ():
                 value = getattr(settings, name)
                 if value is not None:
                     yield named.value_of(name, value, "parameters", str(key), name)
@@ -364,20 +365,21 @@ def _single_keys() -> tuple[str, ...]:
     # Loaded by now: called only where there is a file.
     from ollm_tui.models.family_schema import FamilyPart
 
-    return tuple(name for name in FamilyPart.model_fields if name not in _BY_PARTS)
+    return tuple(name for name in FamilyPart.declared() if name not in _BY_PARTS)
 
 
 def _alias(name: str) -> str:
     # Loaded by now, as above.
     from ollm_tui.models.family_schema import FamilyPart
 
-    return FamilyPart.model_fields[name].alias or name
+    return FamilyPart.declared()[name].key
 
 
 def _as_json(value: Any) -> JsonValue:
-    if hasattr(value, "model_dump"):
-        dumped: JsonValue = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        return dumped
+    if isinstance(value, Section):
+        return {key: _as_json(one) for key, one in value.to_dict(only_given=True).items()}
+    if isinstance(value, PatternText):
+        return {"text": value.text}
     if isinstance(value, list):
         return [_as_json(one) for one in value]
     plain: JsonValue = value

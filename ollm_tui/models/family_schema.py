@@ -7,18 +7,7 @@ thinking.
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, get_args
 
 from ollm_tui.config.complaints import complaint
 from ollm_tui.config.engine_settings import FILES_BESIDE, DraftTokens, EngineSettings
@@ -26,11 +15,12 @@ from ollm_tui.config.origin import KeyPath, dotted, nearest
 from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.leaked_forms import NAME_END, CallSyntax, ToolTag
 from ollm_tui.models.family_index import DEFAULT_VARIANT
 from ollm_tui.models.family_thinking import (
-    STRICT,
     DefaultThinkPrompt,
+    FamilySection,
     Switch,
     Thinking,
     ThinkPrompts,
@@ -38,6 +28,12 @@ from ollm_tui.models.family_thinking import (
 from ollm_tui.models.name_pattern import BadPatternError, NamePattern
 from ollm_tui.protocol.message import has_template_marks
 from ollm_tui.protocol.request import ThinkingMode
+from ollm_tui.sections.marks import Bounds, Check, CheckWithContext, Convert, Length
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import MistakesError, Section, setting
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Ability: TypeAlias = Literal[
     "tools", "parallelTools", "systemPrompt", "vision", "audio", "video", "infill", "embedding"
@@ -46,31 +42,27 @@ ABILITIES: Final[tuple[Ability, ...]] = get_args(Ability)
 _NOT_FOR_FAMILIES: Final = frozenset({"num_ctx", "keep_alive", "extra_body", "seed"})
 
 
-class _Section(BaseModel):
-    """A table of a family file."""
-
-    model_config = STRICT
+Tagged: TypeAlias = Annotated[Text, Length(most=100)]
+Pair: TypeAlias = Annotated[list[Tagged], Length(2, 2)]
 
 
-Tagged: TypeAlias = Annotated[Text, Field(max_length=100)]
-Pair: TypeAlias = Annotated[list[Tagged], Field(min_length=2, max_length=2)]
-
-
-class SlidingWindow(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlidingWindow(FamilySection):
     """Layers that only see the newest tokens."""
 
     size: TokenCount
-    full_every: Annotated[int, Field(ge=2, le=100)]
+    full_every: Annotated[int, Bounds(ge=2, le=100)]
     """Every n-th layer sees all tokens."""
-    architectures: list[Text] = []
+    architectures: list[Text] = setting([])
     """As model files name them."""
 
 
-class CallForm(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallForm(FamilySection):
     """How a model writes a tool call into its text, if its server does not read it."""
 
     start: Tagged
-    ends: Annotated[list[Tagged], Field(max_length=8)] = []
+    ends: Annotated[list[Tagged], Length(most=8)] = setting([])
     in_call: bool = False
     """Whether start and end are part of the call's own text."""
     call_start: Tagged | None = None
@@ -90,15 +82,14 @@ class CallForm(_Section):
     text_name: Tagged | None = None
     """What stands in the place of a tool's name before text for the user."""
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> "CallForm":
+    def check_together(self) -> None:
+        """Raise a `ValueError` for marks that do not belong together."""
         if self.text_name is not None and not (self.in_call and self.name_end):
             raise ValueError("needs `inCall: true` and `nameEnd` with `textName`")
         if (self.key_tags is None) != (self.value_tags is None):
             raise ValueError("needs keyTags and valueTags together")
         if (self.quote is None) != (self.syntax != "bare"):
             raise ValueError("needs `quote` with `syntax: bare`, and only there")
-        return self
 
     def tag(self) -> ToolTag:
         """Return what is searched for."""
@@ -118,31 +109,41 @@ class CallForm(_Section):
         )
 
 
-class Modes(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modes(FamilySection):
     """The thinking modes that a model declares, in the list of `supports`."""
 
     think_mode: list[ThinkingMode]
 
 
-class Abilities(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abilities(FamilySection):
     """What goes in and comes out, where `supports` does not say it all."""
 
     input: list[Text]
     output: list[Text]
-    features: list[Text] = []
+    features: list[Text] = setting([])
 
 
-def _beside(name: str) -> str:
-    """Return the name of a file; a `ValueError` if it may lead out of the model's folder."""
+def _check_beside(name: str) -> None:
+    """Raise a `ValueError` for the name of a file that may lead out of the model's folder."""
     for path in (PurePosixPath(name), PureWindowsPath(name)):
         if path.anchor or ".." in path.parts or "\0" in name:
             raise ValueError("must be the name of a file in the folder of the model")
-    return name
 
 
-FileBeside: TypeAlias = Annotated[Text, AfterValidator(_beside)]
+FileBeside: TypeAlias = Annotated[Text, Check(_check_beside)]
 
 
+def _check_plain(text: str) -> None:
+    if has_template_marks(text):
+        raise ValueError(
+            "is a template, which is not rendered here: write plain text, or set"
+            " `system_prompt` with `system_prompt_format` in the settings"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions(EngineSettings):
     """How the built-in engine loads a model, by the names of the settings.
 
@@ -150,7 +151,7 @@ class EngineOptions(EngineSettings):
     program or arguments.
     """
 
-    lora: list[FileBeside] = Field([])
+    lora: list[FileBeside] = setting([])
     draft_model: FileBeside | None = None
     draft_tokens: DraftTokens | None = None
     chat_template: FileBeside | None = None
@@ -161,7 +162,7 @@ class EngineOptions(EngineSettings):
     translate: bool | None = None
     """For engines that hear: whether the text is to be English."""
     voice: Text | None = None
-    speed: Annotated[float, Field(ge=0.25, le=4)] | None = None
+    speed: Annotated[float, Bounds(ge=0.25, le=4)] | None = None
     """For engines that speak."""
     vae: FileBeside | None = None
     clip_l: FileBeside | None = None
@@ -170,32 +171,33 @@ class EngineOptions(EngineSettings):
     llm: FileBeside | None = None
     taesd: FileBeside | None = None
     """For engines that draw: the parts of a model that lie in files of their own."""
-    steps: Annotated[int, Field(ge=1, le=1000)] | None = None
-    cfg_scale: Annotated[float, Field(ge=0, le=100)] | None = None
-    guidance: Annotated[float, Field(ge=0, le=100)] | None = None
-    strength: Annotated[float, Field(ge=0, le=1)] | None = None
+    steps: Annotated[int, Bounds(ge=1, le=1000)] | None = None
+    cfg_scale: Annotated[float, Bounds(ge=0, le=100)] | None = None
+    guidance: Annotated[float, Bounds(ge=0, le=100)] | None = None
+    strength: Annotated[float, Bounds(ge=0, le=1)] | None = None
     """For engines that draw: how far a picture is changed."""
-    usual_size: Annotated[int, Field(ge=64, le=4096)] | None = None
+    usual_size: Annotated[int, Bounds(ge=64, le=4096)] | None = None
     """For engines that draw: pixels of a side, if a request names no size."""
     sampler: Text | None = None
     scheduler: Text | None = None
     negative_prompt: Text | None = None
 
 
-class FamilyPart(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyPart(FamilySection):
     """What a whole family and each of its variants may have."""
 
     source: Text | list[Text] | None = None
     """Where the values are from: addresses of model cards."""
     supports: list[Ability | Modes] | None = None
     should_think: Thinking | None = None
-    tool_calls: Annotated[list[CallForm], Field(max_length=20)] | None = None
+    tool_calls: Annotated[list[CallForm], Length(most=20)] | None = None
     """How calls look that are printed as text; the usual forms are known without it."""
     prompt: dict[str, str] | None = None
     """Variables of the template."""
     template: Text | None = None
     template_format: Literal["hf", "jinja2", "golang"] | None = None
-    system_prompt: Text | None = None
+    system_prompt: Annotated[Text, Check(_check_plain)] | None = None
     """What is sent where neither a chat nor the settings have a system prompt."""
     context: TokenCount | None = None
     """The window that the models were made for."""
@@ -207,69 +209,58 @@ class FamilyPart(_Section):
     """A file of the folder that is loaded in place of the model's own."""
     engine_options: EngineOptions | None = None
 
-    @field_validator("system_prompt")
-    @classmethod
-    def _plain(cls, text: str | None) -> str | None:
-        if text is not None and has_template_marks(text):
-            raise ValueError(
-                "is a template, which is not rendered here: write plain text, or set"
-                " `system_prompt` with `system_prompt_format` in the settings"
-            )
-        return text
-
-    @model_validator(mode="after")
-    def _one_template(self) -> Self:
+    def check_together(self) -> None:
+        """Raise a `ValueError` for two templates."""
         options = self.engine_options
         if self.template is not None and options is not None and options.chat_template is not None:
             raise ValueError("has both `template` and `engineOptions.chat_template`: keep one")
-        return self
 
 
 Pattern: TypeAlias = PatternText | Text
 
 
+def _by_variant(values: object) -> object:
+    """Take options without a variant as those of the default one, as sidecars have them."""
+    if not isinstance(values, dict) or any(isinstance(one, dict) for one in values.values()):
+        return values
+    return {DEFAULT_VARIANT: values} if values else {}
+
+
+def _check_parameters(values: Mapping[str, GenerationSettings]) -> None:
+    for settings in values.values():
+        for name in sorted(settings.given & _NOT_FOR_FAMILIES):
+            raise ValueError(f"may not set {name}: it belongs in the settings")
+
+
+def _check_patterns(
+    patterns: Mapping[str, Pattern], _above: Mapping[str, object], is_built_in: object
+) -> None:
+    for variant, pattern in patterns.items():
+        try:
+            NamePattern(pattern, is_built_in=bool(is_built_in)).check()
+        except BadPatternError as error:
+            raise ValueError(f"has a pattern for {variant!r} that {error}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Family(FamilyPart):
     """A family file, or the settings beside a model file."""
 
-    id: Text | None = Field(default=None, alias="_id")
+    id: Text | None = setting(None, key="_id")
     extends: Text | None = None
     type: Literal["model", "system"] | None = None
     """`system` is a template that others extend; its patterns are searched last."""
-    priority: Annotated[int, Field(ge=-100, le=100)] = 0
+    priority: Annotated[int, Bounds(ge=-100, le=100)] = 0
     """Families with a higher one are searched first: those made from models of other families."""
-    version: dict[str, FamilyPart] = {}
-    model_pattern: dict[str, Pattern] = {}
-    parameters: dict[str, GenerationSettings] = {}
+    version: dict[str, FamilyPart] = setting({})
+    model_pattern: Annotated[dict[str, Pattern], CheckWithContext(_check_patterns)] = setting({})
+    parameters: Annotated[
+        dict[str, GenerationSettings], Check(_check_parameters), Convert(_by_variant)
+    ] = setting({})
 
-    @field_validator("parameters", mode="before")
-    @classmethod
-    def _by_variant(cls, values: object) -> object:
-        """Take options without a variant as those of the default one, as sidecars have them."""
-        if not isinstance(values, dict) or any(isinstance(one, dict) for one in values.values()):
-            return values
-        return {DEFAULT_VARIANT: values} if values else {}
-
-    @field_validator("parameters")
-    @classmethod
-    def _sampling_only(cls, values: dict[str, GenerationSettings]) -> dict[str, GenerationSettings]:
-        for settings in values.values():
-            for name in sorted(settings.model_fields_set & _NOT_FOR_FAMILIES):
-                raise ValueError(f"may not set {name}: it belongs in the settings")
-        return values
-
-    @field_validator("model_pattern")
-    @classmethod
-    def _valid(cls, patterns: dict[str, Pattern], info: ValidationInfo) -> dict[str, Pattern]:
-        is_built_in = bool(info.context)
-        for variant, pattern in patterns.items():
-            try:
-                NamePattern(pattern, is_built_in=is_built_in).check()
-            except BadPatternError as error:
-                raise ValueError(f"has a pattern for {variant!r} that {error}") from None
-        return patterns
-
-    @model_validator(mode="after")
-    def _variants_are_known(self) -> "Family":
+    def check_together(self) -> None:
+        """Raise a `ValueError` also for variants that are not known."""
+        FamilyPart.check_together(self)
         known = {*self.model_pattern, DEFAULT_VARIANT}
         for key in ("version", "parameters"):
             for variant in getattr(self, key):
@@ -277,7 +268,6 @@ class Family(FamilyPart):
                     raise ValueError(
                         f"names the variant {variant!r} in {key}, which modelPattern does not have"
                     )
-        return self
 
 
 def read_family(file: YamlFile, *, is_built_in: bool = False, is_beside: bool = False) -> Family:
@@ -287,9 +277,9 @@ def read_family(file: YamlFile, *, is_built_in: bool = False, is_beside: bool = 
         YamlProblem: a key is unknown, or a value is of the wrong type; with file and line.
     """
     try:
-        family = Family.model_validate(file.values, strict=True, context=is_built_in or None)
-    except ValidationError as error:
-        raise _problem(file, error.errors(include_url=False, include_input=False)[0]) from None
+        family = read_section(Family, file.values, is_strict=True, context=is_built_in or None)
+    except MistakesError as error:
+        raise _problem(file, error.mistakes[0]) from None
     if not is_beside:
         _refuse_files(file, family)
     return family
@@ -300,7 +290,7 @@ def _refuse_files(file: YamlFile, family: Family) -> None:
     parts |= {("version", name): part for name, part in family.version.items()}
     for path, part in parts.items():
         options = part.engine_options
-        named = sorted(FILES_BESIDE & options.model_fields_set) if options else []
+        named = sorted(FILES_BESIDE & options.given) if options else []
         places: list[KeyPath] = [(*path, "engineOptions", name) for name in named]
         if part.model_path is not None:
             places.append((*path, "modelPath"))
@@ -311,7 +301,7 @@ def _refuse_files(file: YamlFile, family: Family) -> None:
             )
 
 
-def _problem(file: YamlFile, error: ErrorDetails) -> YamlProblem:
+def _problem(file: YamlFile, error: "ErrorDetails") -> YamlProblem:
     path = _written_path(error["loc"], file.values)
     if error["type"] == "extra_forbidden":
         near = nearest(path[-1], _known_keys())
@@ -337,9 +327,9 @@ def _written_path(location: tuple[int | str, ...], values: Mapping[str, object])
 
 
 def _known_keys() -> list[str]:
-    kinds: tuple[type[BaseModel], ...] = (
+    kinds: tuple[type[Section], ...] = (
         *(Family, Thinking, Switch, DefaultThinkPrompt, ThinkPrompts),
         *(SlidingWindow, Abilities, CallForm, EngineOptions),
     )
-    known = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
-    return [*known, "thinkMode", *GenerationSettings.model_fields]
+    known = [one.key for kind in kinds for one in kind.declared().values()]
+    return [*known, "thinkMode", *GenerationSettings.declared()]

@@ -4,13 +4,11 @@ Specification: 05, "Thinking Configuration". Keys of our own are below `switch`,
 `startsOpen` and `channels`.
 """
 
-from typing import Annotated, Final, Literal, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic.alias_generators import to_camel
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from ollm_tui.config.values import Text
 from ollm_tui.config.yaml_file import PatternText
+from ollm_tui.dataclass import dataclass
 from ollm_tui.models.name_pattern import NamePattern
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.errors import AIError
@@ -22,24 +20,19 @@ from ollm_tui.protocol.request import (
     ThinkingMode,
     ThinkingSwitch,
 )
-
-STRICT: Final = ConfigDict(
-    extra="forbid",
-    frozen=True,
-    strict=True,
-    hide_input_in_errors=True,
-    alias_generator=to_camel,
-    arbitrary_types_allowed=True,
-    defer_build=True,  # built with the table that is read, once for all inside of it
-)
-"""How every table of a family file is read."""
+from ollm_tui.sections.marks import Bounds, Check, Length
+from ollm_tui.sections.section import Section, setting
 
 
-class _Section(BaseModel):
-    model_config = STRICT
+class FamilySection(Section):
+    """A table of a family file."""
+
+    __slots__ = ()
+    in_camel_case: ClassVar[bool] = True
 
 
-class Switch(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(FamilySection):
     """How thinking is switched in the prompt."""
 
     variable: Text | None = None
@@ -53,14 +46,15 @@ class Switch(_Section):
     """Which message has them."""
 
 
-class Channels(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels(FamilySection):
     """The tags of a model that writes messages, each in a channel."""
 
     start: Text
     channel: Text
     text: Text
-    ends: Annotated[list[Text], Field(min_length=1)]
-    thinking: Annotated[list[Text], Field(min_length=1)]
+    ends: Annotated[list[Text], Length(1)]
+    thinking: Annotated[list[Text], Length(1)]
     """The channels of thinking."""
     calls_to: Text | None = None
     """What the recipients of tool calls begin with."""
@@ -80,7 +74,43 @@ class Channels(_Section):
 Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
 
 
-class ThinkPrompts(_Section):
+def tag_of(tag: Tag | None) -> TagSpec | None:
+    """Return a tag as parsers take it.
+
+    Raises:
+        ValueError: it cannot be searched for in a stream.
+    """
+    spec: TagSpec | None
+    match tag:
+        case None | str():
+            spec = tag
+        case PatternText():
+            spec = TagPattern(_expression(tag), "")
+        case [PatternText() as start, PatternText() as end]:
+            spec = TagPattern(_expression(start), _expression(end))
+        case [str() as one]:
+            spec = one
+        case [str() as start, str() as end]:
+            spec = (start, end)
+        case _:
+            raise ValueError("must be one tag, or a list of a start and an end")
+    try:
+        ThinkingSupport(think_tag=spec)
+    except AIError as error:
+        raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
+    return spec
+
+
+def _expression(tag: PatternText) -> str:
+    return NamePattern(tag, is_built_in=False).text
+
+
+def _check_tag(tag: Tag) -> None:
+    tag_of(tag)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkPrompts(FamilySection):
     """Instructions that make a model think which does not do so by itself."""
 
     first_think_prompt: Text | None = None
@@ -100,7 +130,8 @@ class ThinkPrompts(_Section):
         return {name: text for name, text in prompts.items() if text is not None}
 
 
-class DefaultThinkPrompt(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultThinkPrompt(FamilySection):
     """The instructions, with the format of their templates."""
 
     prompt: ThinkPrompts
@@ -108,30 +139,25 @@ class DefaultThinkPrompt(_Section):
     """None for texts with `{depth}`, `{steps}`, `{start}` and `{end}`."""
 
 
-class Thinking(_Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking(FamilySection):
     """How models of a family think, as spec 05 has it with `shouldThink`."""
 
     mode: ThinkingMode | None = None
     """The default."""
     effort: ThinkingEffort | None = None
-    efforts: list[ThinkingEffort] = []
+    efforts: list[ThinkingEffort] = setting([])
     visible: bool | None = None
-    depth: Annotated[int, Field(ge=1)] | None = None
-    steps: Annotated[int, Field(ge=1)] | None = None
-    think_tag: Tag | None = None
-    answer_tag: Tag | None = None
+    depth: Annotated[int, Bounds(ge=1)] | None = None
+    steps: Annotated[int, Bounds(ge=1)] | None = None
+    think_tag: Annotated[Tag, Check(_check_tag)] | None = None
+    answer_tag: Annotated[Tag, Check(_check_tag)] | None = None
     starts_open: bool = False
     """Whether the chat template ends inside the thinking."""
     channels: Channels | None = None
     skip_default_prompt: bool = False
     default_think_prompt: DefaultThinkPrompt | None = None
     switch: Switch | None = None
-
-    @field_validator("think_tag", "answer_tag")
-    @classmethod
-    def _usable(cls, tag: Tag | None) -> Tag | None:
-        tag_of(tag)
-        return tag
 
     def on_model_of(self, family: "Thinking") -> "Thinking":
         """Return this with what it leaves open of how a family's models were made.
@@ -147,7 +173,7 @@ class Thinking(_Section):
             made |= {name: getattr(family, name) for name in names}
         if not self.efforts and self.effort in (None, *family.efforts):
             made["efforts"] = family.efforts
-        return self.model_copy(update=made)
+        return self.changed(**made)
 
     def support(
         self, modes: frozenset[ThinkingMode], blank: str | None = None, *, is_users: bool = False
@@ -188,34 +214,3 @@ class Thinking(_Section):
             text_in=switch.text_in or "user",
             blank=blank,
         )
-
-
-def tag_of(tag: Tag | None) -> TagSpec | None:
-    """Return a tag as parsers take it.
-
-    Raises:
-        ValueError: it cannot be searched for in a stream.
-    """
-    spec: TagSpec | None
-    match tag:
-        case None | str():
-            spec = tag
-        case PatternText():
-            spec = TagPattern(_expression(tag), "")
-        case [PatternText() as start, PatternText() as end]:
-            spec = TagPattern(_expression(start), _expression(end))
-        case [str() as one]:
-            spec = one
-        case [str() as start, str() as end]:
-            spec = (start, end)
-        case _:
-            raise ValueError("must be one tag, or a list of a start and an end")
-    try:
-        ThinkingSupport(think_tag=spec)
-    except AIError as error:
-        raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
-    return spec
-
-
-def _expression(tag: PatternText) -> str:
-    return NamePattern(tag, is_built_in=False).text

@@ -18,6 +18,7 @@ from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.capabilities import ModelOverrides
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.sections.reading import read_section
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import KnownValue, ModelKnowledge
@@ -31,7 +32,7 @@ def engine_settings(known: "ModelKnowledge") -> ModelEngineSettings:
     Raises:
         AIError: a file that the sidecar names is a link to another folder.
     """
-    names = ModelEngineSettings.model_fields
+    names = ModelEngineSettings.declared()
     values: dict[str, Any] = {one.name: one.value for one in known.engine if one.name in names}
     for name in FILES_BESIDE & values.keys():
         value = values[name]
@@ -40,7 +41,7 @@ def engine_settings(known: "ModelKnowledge") -> ModelEngineSettings:
             _file_beside(known.sidecar or Path(), f"engineOptions.{name}", one) for one in several
         ]
         values[name] = paths if isinstance(value, list) else paths[0]
-    return ModelEngineSettings.model_validate(values)
+    return read_section(ModelEngineSettings, values)
 
 
 def job_options(known: "ModelKnowledge") -> JsonObject:

@@ -1,6 +1,5 @@
 """Finds the provider for a model name or address."""
 
-import difflib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from http import HTTPStatus
@@ -216,6 +215,9 @@ class Router:
         searched = [self._registry.shown_name(one.provider) for one in here if not one.problem]
         silent = [self._registry.shown_name(one.provider) for one in listings if one.problem]
         names = {info.name for listing in listings for info in listing.models}
+        # Loaded only for a name that is not known.
+        import difflib
+
         near = self._as_address(name) or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         message = f"There is no model named {name!r}"
         if requirement is not None and any(same_model(name, listed) for listed in names):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
@@ -23,7 +24,7 @@ from ollm_tui.runtime.choices import ChoicesFile
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.runtime.private import without_keys
 from ollm_tui.runtime.saved.titles import ChatTitles
-from ollm_tui.runtime.tools.toolbox import OfferedTool, facts_of, toolbox_of
+from ollm_tui.runtime.tools.toolbox import OfferedTool, facts_of, tools_problem
 from ollm_tui.shell.command import CommandSettings
 from ollm_tui.shell.jobs import BackgroundJobs
 from ollm_tui.store.conversations import ConversationStore
@@ -32,7 +33,8 @@ from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.memory.notes import LastingNotes
-from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ReadOnly, ToolRunner
 from ollm_tui.tools.writing.journal import ChangeJournal
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.ports import Approver
     from ollm_tui.runtime.exact_prompt import ExactPrompt
     from ollm_tui.runtime.templates import Templates
+    from ollm_tui.runtime.tools.own_tools import Toolbox
 
 _COMPACTS: Final[Mapping[str, CompactionKind | None]] = {
     "off": None,
@@ -89,12 +92,10 @@ class ChatFactory:
         self._jobs: WeakValueDictionary[str, BackgroundJobs] = WeakValueDictionary()
         self.memory = LastingNotes(is_on=config.chat.memory)
         """Notes that last over chats."""
-        toolbox = toolbox_of(config, guard, self.memory)
-        self.problems = toolbox.problems
+        problem = tools_problem(config)
+        self.problems: tuple[str, ...] = () if problem is None else (problem,)
         """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
-        self.tools = ToolRegistry(toolbox.tools)
-        self.tools_off = toolbox.off
-        """Tools that act and that the settings do not name."""
+        self.tools = ToolRegistry(make=lambda: self._own_tools.tools)
         self.shell = CommandSettings(
             _folder_here(), config.shell.timeout_s, tuple(config.shell.variables)
         )
@@ -110,6 +111,17 @@ class ChatFactory:
         self.titles = ChatTitles(store, self.unsaved, self.thinking_of, is_on=config.chat.titles)
         """Makes titles of saved chats."""
         self._windows = {name: m.context for name, m in config.models.items() if m.context}
+
+    @cached_property
+    def _own_tools(self) -> "Toolbox":
+        # Loaded only when a tool is asked for: they bring more than the rest of a chat.
+        from ollm_tui.runtime.tools.own_tools import toolbox_of
+
+        return toolbox_of(self._config, self._guard, self.memory)
+
+    def tools_off(self) -> tuple[OfferedTool, ...]:
+        """Return the tools that act and that the settings do not name."""
+        return facts_of(self._own_tools.off)
 
     def offered(self) -> tuple[OfferedTool, ...]:
         """Return all tools; which of them a chat offers is the conversation's business."""

@@ -20,6 +20,7 @@ from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin
+from ollm_tui.lazy import import_name
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
@@ -61,7 +62,7 @@ from ollm_tui.runtime.provider_set import (
 from ollm_tui.runtime.providers import Providers, providers_of, registry_of
 from ollm_tui.runtime.saved.branches import ChatBranches, chat_id_of, position_of
 from ollm_tui.runtime.saved.chats import SavedChats
-from ollm_tui.runtime.tools.toolbox import add_servers, import_plugins, unknown_tools
+from ollm_tui.runtime.tools.toolbox import add_servers, import_plugins, names_tools, unknown_tools
 from ollm_tui.store.conversations import FILE_NAME, ConversationStore, open_store
 from ollm_tui.store.copies.daily import DailyCopies, daily_copies
 
@@ -326,6 +327,9 @@ def load_runtime(
     """Read the settings (blocking) and return what opens a runtime with them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
+    if names_tools(loaded.config) or flags.continued:
+        # Imported here, in a thread, so that the first chat does not wait.
+        import_name("ollm_tui.runtime.tools.own_tools:toolbox_of")
     return partial(open_runtime, loaded, where, chat=flags.continued, imports_tools=imports_tools)
 
 

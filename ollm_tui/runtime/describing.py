@@ -282,7 +282,7 @@ class SettingSources:
         engine = self._loaded.config.embedded
         if self._is_window_set:
             yield self._usual_window(engine)
-        for name in ModelEngineSettings.model_fields:
+        for name in ModelEngineSettings.declared():
             own = self._own(name)
             usual = getattr(engine, name, None)
             if own is not None:
@@ -292,7 +292,7 @@ class SettingSources:
 
     @property
     def _is_window_set(self) -> bool:
-        return "context" in self._loaded.config.embedded.model_fields_set
+        return "context" in self._loaded.config.embedded.given
 
     def _usual_window(self, engine: EmbeddedConfig) -> EffectiveValue:
         window = shown(self._at_most_trained(engine.context))

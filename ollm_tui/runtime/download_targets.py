@@ -7,7 +7,6 @@ import anyio.to_thread
 
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.dataclass import dataclass
-from ollm_tui.library.downloads.file_io import free_bytes
 from ollm_tui.protocol.ports import SupportsPull
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
@@ -70,6 +69,9 @@ class DownloadTargets:
 
 def room_in(folder: Path) -> int | None:
     """Return what is free where a folder is, or will be; None where that cannot be found out."""
+    # Loaded only for downloads.
+    from ollm_tui.library.downloads.file_io import free_bytes
+
     for place in (folder, *folder.parents):
         try:
             return free_bytes(place)

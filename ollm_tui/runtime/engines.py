@@ -195,8 +195,8 @@ class EngineProber:
         override = self._models.get(str(ref)) or self._models.get(ref.model)
         if override is None:
             return info
-        known = {name.name for name in fields(ModelOverrides)}
-        return with_overrides(info, ModelOverrides(**override.model_dump(include=known)))
+        known = {one.name: getattr(override, one.name) for one in fields(ModelOverrides)}
+        return with_overrides(info, ModelOverrides(**known))
 
     def forget(self) -> None:
         """Ask again who answers where."""

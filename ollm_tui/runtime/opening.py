@@ -88,7 +88,7 @@ class Opening:
 
 def _load(flags: "Flags") -> "Callable[[], AbstractAsyncContextManager[Runtime]]":
     """Import and read everything that takes time; runs in a thread."""
-    # httpx and pydantic take 130 ms to import, which the first frame does not wait for
+    # The first frame does not wait for it: httpx and the adapters take most of the start.
     from ollm_tui.runtime.compose import load_runtime
 
     return load_runtime(flags)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from pydantic import ValidationError
 
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.config.flags import Flags
@@ -38,11 +37,13 @@ from ollm_tui.protocol.request import GenerationOptions, thinking_level
 from ollm_tui.runtime.details import chat_values
 from ollm_tui.runtime.private import known_secrets
 from ollm_tui.runtime.provider_set import settings_error
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import MistakesError
 
 if TYPE_CHECKING:
     from ollm_tui.config.edit import TomlTable
 
-_OPTION_NAMES = tuple(GenerationSettings.model_fields)
+_OPTION_NAMES = tuple(GenerationSettings.declared())
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +229,9 @@ class Profiles:
 def _check(values: "TomlTable") -> None:
     """Refuse what the settings do not accept."""
     try:
-        ProfileSettings.model_validate(values)
-    except ValidationError as error:
-        at = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+        read_section(ProfileSettings, values)
+    except MistakesError as error:
+        at = ".".join(map(str, error.mistakes[0]["loc"]))
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"The profile was not saved: a profile cannot hold this chat's {at}.",
@@ -278,12 +279,16 @@ def _unsaved(conversation: Conversation, base: Preset, saved: ProfileSettings) -
 
 def summary(profile: ProfileSettings) -> str:
     """Return a line about a profile: its model first, then what else it sets."""
-    options = profile.options.model_dump(exclude_none=True)
+    options = profile.options.to_dict(only_given=True)
     parts = [
         profile.model,
         f"thinking {profile.thinking}" if profile.thinking else None,
         None if profile.tools is None else f"tools {', '.join(profile.tools) or 'off'}",
-        *(f"{name} {value}" for name, value in options.items() if name != "extra_body"),
+        *(
+            f"{name} {value}"
+            for name, value in options.items()
+            if value is not None and name != "extra_body"
+        ),
         "schema" if profile.schema_file else None,
         "system prompt" if profile.system_prompt else None,
     ]

@@ -77,7 +77,7 @@ def embedded_settings(
     embedded, models = config.embedded, embedded_models(config)
     return EmbeddedSettings(
         context=embedded.context,
-        is_context_set="context" in embedded.model_fields_set,
+        is_context_set="context" in embedded.given,
         engine=embedded,
         models=models,
         windows={name: own.context for name, own in models.items() if own.context is not None},
@@ -131,8 +131,8 @@ def embedded_models(config: AppConfig) -> Mapping[str, ModelSettings]:
         if address.startswith(mark):
             name = address.removeprefix(mark)
             bare = named.get(name, ModelSettings())
-            set_here = {key: getattr(own, key) for key in own.model_fields_set}
-            named[name] = bare.model_copy(update=set_here)
+            set_here = {key: getattr(own, key) for key in own.given}
+            named[name] = bare.changed(**set_here)
     return named
 
 

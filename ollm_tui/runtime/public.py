@@ -227,10 +227,12 @@ class Runtime:
         return client, replace(options, tools=client.conversation.tools)
 
     def _require_tools(self, names: Sequence[str] | None) -> None:
+        if not names:
+            return
         known = [tool.schema.name for tool in self._composed.tools.list()]
         if self._composed.mcp is not None:
             known += self._composed.mcp.groups
-        names = (names,) if isinstance(names, str) else names or ()
+        names = (names,) if isinstance(names, str) else names
         of_servers = self._servers.named(names)
         if of_servers and not self._has_approver:
             raise AIError(

@@ -40,7 +40,6 @@ from ollm_tui.store.migrate import (
     migrate,
     schema_version,
 )
-from ollm_tui.store.salvage import salvage
 from ollm_tui.store.sqlite_pages import hides_commits, log_of
 
 logger = logging.getLogger(__name__)
@@ -114,6 +113,9 @@ def _open_or_replace(path: Path, steps: Sequence[Migration], instances: Instance
 
 def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> Opened:
     """Salvage a damaged database into a new one, which replaces it."""
+    # Loaded only for a damaged file.
+    from ollm_tui.store.salvage import salvage
+
     fresh = path.with_name(f"{path.name}.part")
     fresh.unlink(missing_ok=True)
     try:
@@ -139,6 +141,9 @@ def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> O
 
 def _read_into_memory(path: Path, steps: Sequence[Migration], notice: str) -> Opened:
     """Salvage a damaged database that cannot be replaced now into one in memory."""
+    # Loaded only for a damaged file.
+    from ollm_tui.store.salvage import salvage
+
     opened = _in_memory(steps, notice, path)
     with suppress(OSError, sqlite3.Error):
         saved = salvage(path, opened.connection)

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +27,7 @@ class Migration:
 
 def shipped_migrations() -> tuple[Migration, ...]:
     """Read the steps that come with the package, in order."""
-    folder = resources.files("ollm_tui.store").joinpath("migrations")
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
-    )
+    files = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
     return tuple(
         Migration(int(file.name.partition("_")[0]), file.read_text("utf-8")) for file in files
     )

@@ -5,8 +5,7 @@ import json
 import logging
 import lzma
 from collections.abc import Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -72,8 +71,8 @@ class Encodings:
     tiktoken's own tokenizer is built for long ones alone.
     """
 
-    def __init__(self, folder: Traversable | None = None) -> None:
-        self._folder = folder or files("ollm_tui.tokens") / "ranks"
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(__file__).with_name("ranks")
         self._built: dict[str, Encoding | None] = {}
         self._names: dict[str, str | None] = {}
         self._lock = Lock()

@@ -4,10 +4,9 @@ Every failure on the way is an error result. No id is ever run a second time.
 """
 
 import copy
-import difflib
 import logging
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -27,12 +26,11 @@ from ollm_tui.protocol.tools import (
     ToolOutput,
     ToolResult,
     ToolSchema,
-    includes,
 )
 from ollm_tui.shell.jobs import BackgroundJobs
-from ollm_tui.tools.arguments import find_faults
-from ollm_tui.tools.define import EVERY_TOOL, ToolFailure, is_tool_name
+from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope, PreparesCalls
+from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.writing.journal import ChangeJournal
 
 MOST_BYTES = 256 * 1024
@@ -78,81 +76,6 @@ class ReadOnly:
         return Approval(
             allowed=False,
             reason=f"{call.name} could {would}, and only tools that read are allowed here.",
-        )
-
-
-class ToolRegistry:
-    """The tools by name, in the order of their registration; a name is never replaced."""
-
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
-        self.further: Callable[[], Iterable[Tool]] = lambda: ()
-        """The tools of servers, which come and go."""
-        self.groups: Collection[str] = ()
-        """What stands for all tools of each server: `time__*`."""
-        self.offers_groups = True
-        """Whether new chats offer them although no setting names them."""
-        for tool in tools:
-            self.register(tool)
-
-    def register(self, tool: Tool) -> None:
-        """Add a tool.
-
-        Raises:
-            ValueError: the name is taken, ignoring case, or some backend would refuse it.
-        """
-        name = tool.schema.name
-        if name.casefold() == EVERY_TOOL:
-            raise ValueError(f"{name!r} cannot name a tool: it stands for every tool")
-        if not is_tool_name(name):
-            raise ValueError(
-                f"{name!r} cannot name a tool: use 1 to 64 letters, digits, _ and -, no digit first"
-            )
-        # Models mix up names that differ only in case, and an approval would be for the wrong one.
-        if any(known.casefold() == name.casefold() for known in self._tools):
-            raise ValueError(f"there is a tool named {name} already")
-        self._tools[name] = tool
-
-    def get(self, name: str) -> Tool | None:
-        """Return the tool with exactly this name, or None."""
-        return self._tools.get(name) or next(
-            (tool for tool in self.list() if tool.schema.name == name), None
-        )
-
-    def list(self) -> tuple[Tool, ...]:
-        """Return every tool; one of a server never takes the place of another."""
-        taken = {name.casefold() for name in self._tools}
-        further = (tool for tool in self.further() if tool.schema.name.casefold() not in taken)
-        return (*self._tools.values(), *further)
-
-    def named(self, names: Collection[str]) -> tuple[Tool, ...]:
-        """Return the tools with these names, in registration order; unknown names are ignored.
-
-        A name may stand for all tools of a server: see `protocol/tools.py: includes`. A tool that
-        belongs to another one comes with it.
-        """
-        return tuple(
-            tool
-            for tool in self.list()
-            if includes(names, tool.schema.name) or getattr(tool, "belongs_to", None) in names
-        )
-
-    def chosen(self, wanted: Collection[str], *, with_groups: bool) -> tuple[str, ...]:
-        """Return those of the wanted names that exist; all servers belong to `EVERY_TOOL`."""
-        takes_all = EVERY_TOOL in wanted
-        names = [
-            name
-            for name in (self._tools if takes_all else wanted)
-            if name not in self.missing([name])
-        ]
-        names += self.groups if takes_all or (with_groups and self.offers_groups) else ()
-        return tuple(dict.fromkeys(names))
-
-    def missing(self, wanted: Collection[str]) -> tuple[str, ...]:
-        """Return those of the wanted names that do not exist; tools of a server may come yet."""
-        known = {*self._tools, *self.groups, EVERY_TOOL}
-        return tuple(
-            name for name in wanted if name not in known and not includes(self.groups, name)
         )
 
 
@@ -340,6 +263,9 @@ def _checked(call: ToolCall, tool: Tool) -> JsonObject:
             'Call it again with an object such as {"name": "value"}, '
             "double quotes, no text around it and no key twice."
         )
+    # Loaded only for a call.
+    from ollm_tui.tools.arguments import find_faults
+
     faults = find_faults(tool.schema, call.args)
     if faults:
         raise ToolFailure(
@@ -383,6 +309,9 @@ def not_offered(name: str, names: Collection[str]) -> str:
     """Return the refusal of a tool that is not offered; it lists those that are."""
     if not names:
         return "Not run: no tools are offered. Answer without them."
+    # Loaded only for a name that is not known.
+    import difflib
+
     near = difflib.get_close_matches(name[:64], sorted(names), n=1)
     suggestion = f" Did you mean {near[0]}?" if near else ""
     listed = ", ".join(sorted(names))

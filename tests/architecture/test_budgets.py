@@ -52,7 +52,7 @@ SHORT_MODULES = {
         "web/charsets.py",
     ],
     "it is run as a program": ["__main__.py", "library/downloads/package_guard.py"],
-    "it is imported when it is first used": ["runtime/hub.py"],
+    "it is imported when it is first used": ["runtime/hub.py", "tools/builtin/reading.py"],
     "one tool or group of commands, each in its file": [
         "cli/model_prompt.py",
         "providers/embedded/infill.py",

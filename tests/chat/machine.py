@@ -31,7 +31,8 @@ from ollm_tui.providers.router import Router
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import MessageRow
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from tests.chat.puppets import (
     PuppetApprover,
     PuppetProvider,

@@ -24,7 +24,8 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.define import tool
-from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ReadOnly, ToolRunner
 from tests.support.engine import MODEL, embedded, model_folder, needs_engine
 from tests.support.json_schemas import drawn_schema
 from tests.support.seeds import in_parts

@@ -15,7 +15,8 @@ from ollm_tui.protocol.chat_events import ToolCallResult, ToolCallStart
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CANCELLED, ToolEffect, ToolOutput
 from ollm_tui.tools.prepared import CallScope
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from tests.chat.test_tools_in_chat import DONE, FakeTools, Turns, ask, client_over, shape, wants
 from tests.support.tools import AllowAll, ScriptedTool
 

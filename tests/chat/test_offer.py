@@ -30,7 +30,8 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.tools import AllowAll, ScriptedTool
 

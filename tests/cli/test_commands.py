@@ -12,16 +12,18 @@ import pytest
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments, build_parser, parse
+from ollm_tui.cli.dispatch import usual_flags
 from ollm_tui.cli.output import Output
 from ollm_tui.config.flags import Flags
 from tests.cli.conftest import Ollm, environment
 from tests.cli.fake_ollama import FakeOllama
 
 HEAVY = {"textual", "rich", "httpx", "pydantic", "pydantic_settings", "anyio", "tomlkit"}
-BESIDE = {"textual", "rich", "click", "pygments", "pydantic_settings", "dotenv"}
-"""What draws a screen, and what reads settings from variables, of which there are none."""
+BESIDE = {"textual", "rich", "click", "pygments", "pydantic", "pydantic_core", "dotenv"}
+"""What draws a screen, and what reads settings that are not plainly right: none are."""
 BESIDE |= {"importlib.metadata", "yaml", "tiktoken"}
 BESIDE |= {"ollm_tui.attachments.attachment", "ollm_tui.models.family_schema"}
+BESIDE |= {"ollm_tui.runtime.tools.own_tools"}
 """What looks for plugins, reads families, counts as OpenAI and attaches files, without any."""
 
 
@@ -39,6 +41,24 @@ def test_cheap_commands_load_nothing_heavy(arguments: list[str]) -> None:
     )
     assert done.stderr == "0 []\n"
     assert done.stdout
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        [],
+        ["-c"],
+        ["--continue"],
+        *(["--model", name] for name in ("x", "a b", "run", "@x", "local://qwen3:8b")),
+    ],
+)
+def test_a_usual_start_is_read_as_the_parser_reads_it(typed: list[str]) -> None:
+    assert usual_flags(typed) == parse(typed).flags
+
+
+@pytest.mark.parametrize("typed", [["--model"], ["--model", ""], ["--model", "-c"], ["-c", "-c"]])
+def test_another_start_is_left_to_the_parser(typed: list[str]) -> None:
+    assert usual_flags(typed) is None
 
 
 def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -> None:

@@ -80,7 +80,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(
     loaded = load_config(paths, {"WORK_KEY": "k", "WORK_HF_TOKEN": "t"})
     assert loaded.all_problems == ()
     values = tomllib.loads(file.read_text())
-    assert set(values) == set(AppConfig.model_fields)
+    assert set(values) == set(AppConfig.declared())
     for table, model in (
         (values["ui"], UiSettings),
         (values["options"], GenerationSettings),
@@ -92,7 +92,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(
         (values["models"]["embedded://qwen3-8b"], ModelSettings),
         (values["mcp_servers"]["time"], McpServerSettings),
     ):
-        keys = {field.alias or name for name, field in model.model_fields.items()}
+        keys = {one.key for one in model.declared().values()}
         assert set(table) == keys
 
 
@@ -102,11 +102,11 @@ def test_what_the_example_shows_as_a_default_is_the_default(tmp_path: Path) -> N
     file.write_text("\n".join(line for line in kept if '"chat.models"' not in line))
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     config = load_config(paths, {}).config
-    ours, plain = config.model_dump(), AppConfig().model_dump()
-    assert ours.pop("providers").pop("work") == ProviderSettings().model_dump()
-    assert ours.pop("models").pop("embedded://qwen3-8b") == ModelSettings().model_dump()
-    assert ours.pop("profiles").pop("coding") == ProfileSettings().model_dump()
-    assert ours.pop("mcp_servers").pop("time") == McpServerSettings().model_dump()
+    ours, plain = config.to_dict(), AppConfig().to_dict()
+    assert ours.pop("providers").pop("work") == ProviderSettings().to_dict()
+    assert ours.pop("models").pop("embedded://qwen3-8b") == ModelSettings().to_dict()
+    assert ours.pop("profiles").pop("coding") == ProfileSettings().to_dict()
+    assert ours.pop("mcp_servers").pop("time") == McpServerSettings().to_dict()
     for name in ("providers", "models", "profiles", "mcp_servers"):
         plain.pop(name)
     assert ours == plain

@@ -6,10 +6,7 @@ A setting that is new in the schema must be entered here.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, get_args, get_origin
 
-import annotated_types
 import pytest
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from ollm_tui.cli.settings import checked
 from ollm_tui.config.engine_settings import PICTURE_PARTS
@@ -18,6 +15,10 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.profiles import NAME_HINT
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.models.tasks import ModelTask
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.sections.marks import Bounds
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import Declared, Section
 from tests.config.conftest import Load
 
 NAMES: Mapping[str, str] = {
@@ -180,21 +181,19 @@ WRONG: Mapping[str, tuple[str, ...]] = {
 CASES = [(key, value) for key, values in WRONG.items() for value in values]
 
 
-def settings(
-    model: type[BaseModel] = AppConfig, above: str = ""
-) -> Iterator[tuple[str, FieldInfo]]:
+def settings(section: type[Section] = AppConfig, above: str = "") -> Iterator[tuple[str, Declared]]:
     """Give every setting that a person can write, as it stands in a file."""
-    for name, field in model.model_fields.items():
-        inner = _table(field.annotation)
+    for name, declared in section.declared().items():
+        inner = _table(declared.kind)
         if inner is None:
-            yield above + (field.alias or name), field
+            yield above + declared.key, declared
         else:
             key = f"{name}.{NAMES[name]}" if name in NAMES else name
             yield from settings(inner, f"{above}{key}.")
 
 
-def _table(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _table(annotation: object) -> type[Section] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     inner = get_args(annotation) if get_origin(annotation) is dict else ()
     return next((table for one in inner if (table := _table(one))), None)
@@ -205,6 +204,8 @@ def numbers(annotation: object, marks: tuple[object, ...] = ()) -> Iterator[tupl
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
         yield from numbers(inner, (*marks, *more))
+    elif annotation == JsonValue:
+        return
     elif annotation in (int, float):
         yield marks
     else:
@@ -217,20 +218,13 @@ def test_every_setting_has_wrong_values_here() -> None:
 
 
 def test_every_number_has_a_least_and_a_greatest_value() -> None:
-    for key, field in settings():
+    for key, declared in settings():
         if key.endswith("options.keep_alive"):  # also text; any negative number is forever
             continue
-        for marks in numbers(field.annotation):
-            reported = [*field.metadata, *marks]
-            reported += [
-                one for mark in reported if isinstance(mark, FieldInfo) for one in mark.metadata
-            ]
-            assert any(isinstance(m, annotated_types.Ge | annotated_types.Gt) for m in reported), (
-                key
-            )
-            assert any(isinstance(m, annotated_types.Le | annotated_types.Lt) for m in reported), (
-                key
-            )
+        for marks in numbers(declared.kind):
+            bounds = [mark for mark in marks if isinstance(mark, Bounds)]
+            assert any(one.ge is not None or one.gt is not None for one in bounds), key
+            assert any(one.le is not None or one.lt is not None for one in bounds), key
 
 
 @pytest.mark.one_in(4)
@@ -254,7 +248,7 @@ def test_a_wrong_value_is_named_with_its_place_and_its_default_counts(
     assert "\n" not in str(first)
     assert len(problems) == 1
     # What the app goes on with is right, or says itself why it cannot be used.
-    assert AppConfig.model_validate(loaded.config.model_dump()) is not None
+    assert read_section(AppConfig, loaded.config.to_dict()) is not None
 
 
 NEAR = {

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, Field
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
@@ -12,7 +11,9 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.setting_fields import setting_fields
 from ollm_tui.config.settings_file import SettingsFile, SettingValue
+from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.sections.section import Section, setting
 
 TEXT = """\
 # mine
@@ -42,25 +43,26 @@ def value_of(file: SettingsFile, key: str, **added: tuple[str, ...]) -> SettingV
 
 
 def test_every_field_of_the_schema_is_listed() -> None:
-    def keys(model: type[BaseModel], base: str = "") -> set[str]:
-        return {f"{base}{field.alias or name}" for name, field in model.model_fields.items()}
+    def keys(section: type[Section], base: str = "") -> set[str]:
+        return {f"{base}{one.key}" for one in section.declared().values()}
 
     names = {"profiles": ("p",), "providers": ("w",), "models": ("m",), "mcp_servers": ("s",)}
     fields = list(setting_fields(AppConfig, names))
     listed = {field.key for field in fields}
     first = {key.partition(".")[0] for key in listed}
     assert first == keys(AppConfig)
-    for name, field in AppConfig.model_fields.items():
-        if isinstance(kind := field.annotation, type) and issubclass(kind, BaseModel):
+    for name, declared in AppConfig.declared().items():
+        if isinstance(kind := declared.kind, type) and issubclass(kind, Section):
             assert keys(kind, f"{name}.") <= listed
     assert "profiles.p.options.temperature" in listed
     assert all(field.description for field in fields)
 
 
 def test_a_new_field_is_listed_with_its_kind() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
     class Grown(AppConfig):
-        wings: bool = Field(True, description="Whether it flies.")
-        feathers: list[str] = Field([], description="What it wears.")
+        wings: bool = setting(True, description="Whether it flies.")
+        feathers: list[str] = setting([], description="What it wears.")
 
     fields = {field.key: field for field in setting_fields(Grown, {})}
     assert fields["wings"].kind == "switch"

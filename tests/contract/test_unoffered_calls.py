@@ -11,7 +11,8 @@ from ollm_tui.protocol import chat_events
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from tests.contract.rig import Rig
 from tests.support.tools import AllowAll, ScriptedTool
 

@@ -31,6 +31,7 @@ NOT_FROM_OUTSIDE = {
     "providers/stream.py",
     "tui/chat/screen.py",
     "commands/speech.py",
+    "sections/reading.py",
     "frontend/voice_control.py",
     *(f"linear/{name}.py" for name in ("chat", "commands", "message_reading", "model_actions")),
     "linear/saved_chats.py",

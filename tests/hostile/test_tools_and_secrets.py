@@ -20,7 +20,8 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.private import file_guard
 from ollm_tui.tools.builtin import builtin_tools, read_file
-from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolOffer, ToolRunner
 from tests.hostile.secret_files import ORDINARY, PLACES, copies
 from tests.support.seeds import in_parts
 from tests.support.tools import AllowAll, tool_call

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import anyio
 import pytest
-from pydantic import SecretStr
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.requests import ClientSide
 from ollm_tui.mcp.server import McpServer, ServerState
+from ollm_tui.sections.section import Secret
 
 PROGRAM = Path(__file__).parents[1] / "support" / "mcp_faults.py"
 PATIENCE_S = 20.0
@@ -22,7 +22,7 @@ Running: TypeAlias = Callable[..., AbstractAsyncContextManager["Watched"]]
 def faulty(mode: str, record: Path | None = None, **values: Any) -> McpServerSettings:
     """Give the settings of a server that does one thing wrong."""
     args = ["-I", str(PROGRAM), mode, *([str(record)] if record else [])]
-    env = {name: SecretStr(value) for name, value in values.pop("env", {}).items()}
+    env = {name: Secret(value) for name, value in values.pop("env", {}).items()}
     return McpServerSettings(command=sys.executable, args=args, env=env, **values)
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import anyio
 import pytest
-from pydantic import SecretStr
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.server import McpServer
 from ollm_tui.mcp.servers import McpServers, open_servers
 from ollm_tui.protocol.tools import ToolOutput
+from ollm_tui.sections.section import Secret
 from ollm_tui.tools.define import ToolFailure
 from tests.mcp.conftest import is_running
 from tests.mcp.test_reading import SCOPE
@@ -53,13 +53,13 @@ def settings_of(name: str, folder: Path) -> McpServerSettings:
         "fetch": ["--allow-private-ips"],  # the page is served here
     }
     env = {
-        "MEMORY_FILE_PATH": SecretStr(str(folder / "memory.json")),
-        "NO_PROXY": SecretStr("127.0.0.1"),
+        "MEMORY_FILE_PATH": Secret(str(folder / "memory.json")),
+        "NO_PROXY": Secret("127.0.0.1"),
     }
     if name == "fetch":
         # With Node.js it has npm install an extractor at the first page in HTML, and answers
         # nothing meanwhile. Without it takes its own.
-        env["PATH"] = SecretStr(str(folder / "programs"))
+        env["PATH"] = Secret(str(folder / "programs"))
     return McpServerSettings(
         command=str(program(command)),
         args=args.get(name, []),

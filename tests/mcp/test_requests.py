@@ -198,8 +198,8 @@ async def test_without_a_person_nothing_is_asked() -> None:
 
 
 async def test_an_address_is_told_no_folder_by_default(tmp_path: Path) -> None:
-    for values, shown in (({}, None), ({"roots": True}, tmp_path)):
-        settings = McpServerSettings(url="https://example.com", **values)
+    for roots, shown in ((None, None), (True, tmp_path)):
+        settings = McpServerSettings(url="https://example.com", roots=roots)
         box = ServerRights("box", settings, ClientSide(root=tmp_path), ServerLog())
         assert box.root == shown
 

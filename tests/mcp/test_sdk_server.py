@@ -6,10 +6,10 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
-from pydantic import SecretStr
 
 from ollm_tui.attachments.attachment import AttachedText
 from ollm_tui.config.keys.stored_keys import StoredKeys
@@ -28,6 +28,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.forms import FormValues
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolOutput
+from ollm_tui.sections.section import Secret
 from ollm_tui.tools.define import ToolFailure
 from tests.mcp.test_reading import SCOPE
 
@@ -134,8 +135,8 @@ async def exercise_offers(servers: McpServers) -> None:
 async def test_prompts_resources_and_requests_of_a_server(
     way: str, tmp_path: Path, address: str
 ) -> None:
-    rights = {"sampling": True, "elicitation": True}
-    headers = {"Authorization": SecretStr("Bearer letmein")}
+    rights: dict[str, Any] = {"sampling": True, "elicitation": True}
+    headers = {"Authorization": Secret("Bearer letmein")}
     settings = (
         McpServerSettings(url=address, headers=headers, start_timeout_s=60, **rights)
         if way == "http"
@@ -157,7 +158,7 @@ async def test_over_the_streams_of_a_program(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_over_http_with_a_bearer_token(tmp_path: Path, address: str) -> None:
-    headers = {"Authorization": SecretStr("Bearer letmein")}
+    headers = {"Authorization": Secret("Bearer letmein")}
     settings = McpServerSettings(url=address, headers=headers, start_timeout_s=60)
     async with started(settings, tmp_path) as servers:
         (server,) = servers.all.values()
@@ -176,7 +177,7 @@ async def test_over_http_without_a_token_it_is_refused_with_a_sentence(
         with anyio.fail_after(60):
             await servers.settled(["x"])
         assert servers.all["x"].problem.startswith("It needs you to sign in")
-    settings.headers["Authorization"] = SecretStr("Bearer wrong")
+    settings.headers["Authorization"] = Secret("Bearer wrong")
     async with open_servers({"x": settings}, tmp_path / "known.json", keys=keys) as servers:
         servers.start()
         with anyio.fail_after(60):

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -224,7 +225,7 @@ async def test_switching_off_and_on_starts_it_anew(running: Running, record: Pat
 
 @pytest.mark.parametrize("values", [{}, {"command": "x", "url": "http://a"}, {"url": "ftp://a"}])
 async def test_settings_without_one_way_to_it_are_refused_with_a_sentence(
-    values: dict[str, str],
+    values: dict[str, Any],
 ) -> None:
     server = McpServer("box", "box", McpServerSettings(**values))
     await _until_failed(server)

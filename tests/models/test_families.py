@@ -82,7 +82,7 @@ def test_every_family_can_be_read_names_its_source_and_is_reached_by_a_name() ->
         chain = library.chain(one)
         assert one.id in reached or one.family.type == "system", one.id
         assert one.family.source, one.id
-        assert {"context", "supports"} & one.family.model_fields_set, one.id
+        assert {"context", "supports"} & one.family.given, one.id
         for part in one.family.version.values():
             thinks = any(not isinstance(entry, str) for entry in part.supports or ())
             has_tags = any(layer.family.should_think for layer in chain)

@@ -47,7 +47,7 @@ engineOptions:
     model = known(tmp_path, text)
     loaded = engine_settings(model)
     assert model.problems == ()
-    assert loaded.model_dump(exclude_unset=True) == {
+    assert loaded.to_dict(only_given=True) == {
         "cache_type_k": "f16",
         "draft_tokens": 3,
         "flash_attention": True,

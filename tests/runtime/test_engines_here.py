@@ -9,6 +9,7 @@ import pytest
 from ollm_tui.config.tables.extra_settings import SoundSettings
 from ollm_tui.runtime.media import engines_here
 from ollm_tui.runtime.media.engines_here import MediaEngine, media_engines
+from ollm_tui.sections.reading import read_section
 from ollm_tui.sound import check
 
 SSH = {"SSH_TTY": "/dev/pts/1"}
@@ -72,8 +73,9 @@ async def test_devices_are_refused_in_a_remote_session_unless_commands_are_set()
     engines = await looked()
     assert of(engines, "record").problem == "There is no microphone in an SSH session"
     assert of(engines, "play").problem == "There is no sound output in an SSH session"
-    commands = SoundSettings.model_validate(
-        {"record_command": f"{sys.executable} -", "play_command": "no-such-player -q"}
+    commands = read_section(
+        SoundSettings,
+        {"record_command": f"{sys.executable} -", "play_command": "no-such-player -q"},
     )
     engines = await looked(sound=commands)
     assert (of(engines, "record").name, of(engines, "record").problem) == ("record_command", None)

@@ -14,7 +14,8 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 
 
 @dataclass

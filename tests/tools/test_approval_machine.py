@@ -22,7 +22,8 @@ from ollm_tui.protocol.tools import (
 )
 from ollm_tui.shell.words import plain_words
 from ollm_tui.tools.prepared import CallScope, preview_of
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 
 COMMANDS = ("ls", "ls a", "git status", "git status; x", "env ls", "a | b")
 PATHS = ("a.txt", "b.txt", ".bashrc")

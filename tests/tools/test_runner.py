@@ -12,7 +12,8 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import STOPPED, Approval, ToolCall, ToolEffect, ToolOutput, ToolResult
 from ollm_tui.tools.define import ToolFailure, tool
-from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ReadOnly, ToolRunner
 from tests.support.strategies import JSON_OBJECTS
 from tests.support.tools import AllowAll, ScriptedTool, runner_for, tool_call
 

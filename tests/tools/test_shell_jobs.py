@@ -12,7 +12,8 @@ from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import CallPreview, ToolResult
 from ollm_tui.shell.jobs import BackgroundJobs
 from ollm_tui.tools.prepared import preview_of
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tools.shell_jobs import ShellJobTool
 from ollm_tui.tools.writing.journal import ChangeJournal
 from tests.support.tools import tool_call

@@ -12,7 +12,8 @@ from ollm_tui.protocol.tools import ToolResult
 from ollm_tui.shell.command import CommandSettings
 from ollm_tui.shell.containment import Containment, Walls
 from ollm_tui.tools import shell_tool
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tools.shell_tool import ShellTool
 from tests.shell.test_command import TAG, Place
 from tests.support.tools import tool_call

@@ -9,7 +9,8 @@ import anyio
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.ports import Approver, Tool
 from ollm_tui.protocol.tools import ToolResult
-from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolOffer, ToolRunner
 from ollm_tui.web.loading import PageLoader
 from tests.support.http_server import Received, Reply, Server, serve
 from tests.support.tools import tool_call

@@ -332,7 +332,8 @@ class ScriptedRuntime(Runtime):
         position = int(message_id)
         return position if position < len(client.conversation.messages) else None
 
-    tools_off: tuple[OfferedTool, ...] = ()
+    def tools_off(self) -> tuple[OfferedTool, ...]:
+        return ()
 
     def offered_tools(self) -> tuple[OfferedTool, ...]:
         return self.all_tools

@@ -1,6 +1,7 @@
 """The tools of one prompt on the command line: those that only read, and those that may act."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ollm_tui.cli.allowing import Allowed
@@ -27,10 +28,13 @@ class PromptTools:
         self._may_act = Allowed.of(flags.allow)
         self._servers = ToolServers(runtime.mcp)
         self._groups = tuple(runtime.mcp.groups) if runtime.mcp is not None else ()
-        self._offered = runtime.offered_tools()
-        self._further = (*(tool.name for tool in runtime.tools_off), *self._groups)
+        self._runtime = runtime
         self._enabled = runtime.config.tools.enabled
         self._of_servers = self._servers.named(flags.tools or ())
+
+    @cached_property
+    def _offered(self) -> Sequence[OfferedTool]:
+        return self._runtime.offered_tools()
 
     def start(self) -> None:
         """Start the servers whose tools may run.
@@ -53,7 +57,7 @@ class PromptTools:
         allowed = self._allowed()
         if self._flags.tools is not None:
             conversation.tools = (*allowed, *self._of_servers)
-        elif line := _tools_note(conversation.tools, allowed, self._offered):
+        elif (on := conversation.tools) and (line := _tools_note(on, allowed, self._offered)):
             self._output.note(line)
         served = await self._servers.offered(self._of_servers)
         for problem in served.problems:
@@ -66,7 +70,12 @@ class PromptTools:
         named = self._flags.tools
         if named is not None:
             own = [name for name in named if name not in self._of_servers]
-            return allowed_tools(own, self._offered, self._may_act, self._further)
+            if not own:
+                return ()
+            further = (*(tool.name for tool in self._runtime.tools_off()), *self._groups)
+            return allowed_tools(own, self._offered, self._may_act, further)
+        if not self._enabled:
+            return ()
         reading = (tool.name for tool in self._offered if tool.effect == "read")
         return tuple(name for name in reading if name in self._enabled or "all" in self._enabled)
 
@@ -93,7 +102,7 @@ def _tools_note(
     names = {tool.name for tool in offered}.difference(allowed)
     if left_out := [name for name in enabled if name in names]:
         return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
-    return missing_tools(enabled, offered)
+    return missing_tools(enabled, lambda: offered)
 
 
 def allowed_tools(

@@ -23,7 +23,7 @@ async def review(
     name: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
     """Show each new or changed description in full, and keep that it was read after a yes."""
-    settings = loaded.config.mcp_servers[name].model_copy(update={"enabled": True})
+    settings = loaded.config.mcp_servers[name].changed(enabled=True)
     with stopping() as stop:
         async with configured_servers({name: settings}, paths) as servers:
             servers.start()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from pydantic import ValidationError
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.mcp.arguments import McpOptions
@@ -33,6 +32,8 @@ from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
 from ollm_tui.mcp.server import McpServer
 from ollm_tui.mcp.settings import address_of, shown_address
 from ollm_tui.runtime.tools.toolbox import configured_servers
+from ollm_tui.sections.reading import read_section
+from ollm_tui.sections.section import MistakesError
 
 _TABLE: Final = "mcp_servers"
 _LONGEST_NAME: Final = 64
@@ -129,11 +130,11 @@ def _rights(options: McpOptions) -> TomlServer:
     if client:
         table["oauth"] = client
     try:
-        McpServerSettings.model_validate(table)
-    except ValidationError as error:
-        fault = error.errors(include_input=False)[0]
-        option = str(fault["loc"][-1]).removesuffix("_s").replace("_", "-")
-        raise UsageError(f"--{option} {complaint(fault)}.") from error
+        read_section(McpServerSettings, table)
+    except MistakesError as error:
+        mistake = error.mistakes[0]
+        option = str(mistake["loc"][-1]).removesuffix("_s").replace("_", "-")
+        raise UsageError(f"--{option} {complaint(mistake)}.") from error
     return table
 
 
@@ -240,7 +241,7 @@ async def _test(name: str | None, loaded: LoadedConfig, paths: AppPaths, output:
     if not chosen:
         output.note("No MCP server is on.")
         return OK
-    settings = {one: servers[one].model_copy(update={"enabled": True}) for one in chosen}
+    settings = {one: servers[one].changed(enabled=True) for one in chosen}
     with stopping() as stop:
         async with configured_servers(settings, paths) as running:
             running.start()

@@ -6,27 +6,29 @@ in the files of other clients.
 
 from typing import Annotated
 
-from pydantic import Field, SecretStr, field_validator
+from ollm_tui.config.values import FilePath, Headers, NoSwitch, Seconds, Text
+from ollm_tui.dataclass import dataclass
+from ollm_tui.sections.marks import Bounds
+from ollm_tui.sections.section import Secret, Section, setting
 
-from ollm_tui.config.values import FilePath, NoSwitch, Seconds, SettingsSection, Text, header_names
 
-
-class McpOAuthSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOAuthSettings(Section):
     """How ollm signs in to a server whose authorization server takes no new clients by itself."""
 
-    client_id: Text | None = Field(
+    client_id: Text | None = setting(
         None,
         examples=["my-client"],
         description="Id under which its authorization server knows ollm; not set introduces ollm "
         "as a new client.",
     )
-    client_secret: SecretStr | None = Field(
+    client_secret: Secret | None = setting(
         None,
         examples=["${WORK_SECRET}"],
         description='Secret of that client, best as "${NAME}"; `ollm mcp login NAME '
         "--client-secret` keeps one where the keys are.",
     )
-    callback_port: Annotated[int, Field(ge=1, le=65_535), NoSwitch] | None = Field(
+    callback_port: Annotated[int, Bounds(ge=1, le=65_535), NoSwitch] | None = setting(
         None,
         examples=[8765],
         description="Port of http://127.0.0.1:PORT/callback, where the browser comes back to; not "
@@ -34,75 +36,71 @@ class McpOAuthSettings(SettingsSection):
     )
 
 
-class McpServerSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerSettings(Section):
     """One server: a program of this machine, or an address."""
 
-    command: Text | None = Field(
+    command: Text | None = setting(
         None,
         examples=["uvx"],
         description="Program that is the server and speaks on its standard input and output; no "
         "shell runs it.",
     )
-    args: list[str] = Field(
+    args: list[str] = setting(
         [], examples=[["mcp-server-time"]], description="Arguments of the program."
     )
-    env: dict[str, SecretStr] = Field(
+    env: dict[str, Secret] = setting(
         {},
         examples=[{"API_KEY": "${WORK_KEY}"}],
         description="Variables of its environment beside PATH, HOME and the like; nothing else "
         "is passed on.",
     )
-    cwd: FilePath | None = Field(
+    cwd: FilePath | None = setting(
         None,
         examples=["~/notes"],
         description="Folder in which it runs; not set is where the app starts.",
     )
-    url: Text | None = Field(
+    url: Text | None = setting(
         None,
         examples=["https://mcp.example.com/mcp"],
-        repr=False,  # may hold a name and a password
+        is_shown=False,  # may hold a name and a password
         description="Address of a server that speaks streamable HTTP, in place of a program.",
     )
-    headers: dict[str, SecretStr] = Field(
+    headers: Headers = setting(
         {},
         examples=[{"Authorization": "Bearer ${WORK_KEY}"}],
         description="Extra headers of every request to that address.",
     )
-    oauth: McpOAuthSettings = Field(
-        McpOAuthSettings(),
+    oauth: McpOAuthSettings = setting(
+        McpOAuthSettings,
         examples=[{"client_id": "my-client", "callback_port": 8765}],
         description="Your own client for the sign-in at that address: `client_id`, "
         '`client_secret` (best as "${NAME}") and `callback_port`, of the address '
         "http://127.0.0.1:PORT/callback. Not set introduces ollm as a new client.",
     )
-    enabled: bool = Field(True, description="Whether it is started, and its tools are offered.")
-    start_timeout_s: Seconds = Field(
+    enabled: bool = setting(True, description="Whether it is started, and its tools are offered.")
+    start_timeout_s: Seconds = setting(
         10, description="Seconds to wait until it has started and listed its tools."
     )
-    call_timeout_s: Annotated[Seconds, Field(le=3600)] = Field(
+    call_timeout_s: Annotated[Seconds, Bounds(le=3600)] = setting(
         60, description="Time limit for one call, in seconds."
     )
 
-    roots: bool | None = Field(
+    roots: bool | None = setting(
         None,
         examples=[False],
         description="Whether it is told the working folder; not set tells programs, which can see "
         "it anyway, and no addresses.",
     )
-    sampling: bool = Field(
+    sampling: bool = setting(
         False,
         description="Whether it may ask the model of the chat; each request and each answer is "
         "asked about.",
     )
-    elicitation: bool = Field(
+    elicitation: bool = setting(
         False,
         description="Whether it may ask you to fill a form or to open a page.",
     )
-
-    @field_validator("headers", mode="before")
-    @classmethod
-    def _header_names(cls, headers: object) -> object:
-        return header_names(headers) if isinstance(headers, dict) else headers
 
     @property
     def is_complete(self) -> bool:

@@ -186,11 +186,11 @@ def merged(
 ) -> ModelEngineSettings:
     """Return the settings of one model over those of every model, over what is known of it."""
     values: dict[str, object] = {}
-    for name in ModelEngineSettings.model_fields:
-        layers = (own, usual if name in EngineSettings.model_fields else None, known)
+    for name in ModelEngineSettings.declared():
+        layers = (own, usual if name in EngineSettings.declared() else None, known)
         given = [getattr(layer, name) for layer in layers if layer is not None]
         values[name] = next((value for value in given if value not in (None, [])), given[0])
-    return own.model_copy(update=values)
+    return own.changed(**values)
 
 
 def companions_of(options: ModelEngineSettings) -> Iterator[tuple[Companion, Path]]:

@@ -124,7 +124,7 @@ class Planner:
         template = self._template(info, options, known)
         projector = info.details.get("projector")
         if options.projector is None and isinstance(projector, str):
-            options = options.model_copy(update={"projector": Path(projector)})
+            options = options.changed(projector=Path(projector))
         plan = EnginePlan(
             name=name,
             path=path,

@@ -69,7 +69,7 @@ class EmbeddedSettings:
         own = merged(self.models.get(name, ModelEngineSettings()), self.engine, known)
         threads = own.threads or self.processors.in_step
         threads_batch = own.threads_batch or own.threads or self.processors.usable
-        return own.model_copy(update={"threads": threads, "threads_batch": threads_batch})
+        return own.changed(threads=threads, threads_batch=threads_batch)
 
     def window_of(self, name: str, *, trained: int | None, sidecar: int | None) -> int:
         """Return the window that a model is loaded with; only its own may exceed the trained one.

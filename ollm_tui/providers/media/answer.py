@@ -18,12 +18,9 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
-from ollm_tui.providers.media.drawing import drawing_of
 from ollm_tui.providers.media.inputs import MUSIC_OUTPUT
-from ollm_tui.providers.media.made_stream import made_stream
 from ollm_tui.providers.media.refusals import not_offered, not_streamed
 from ollm_tui.providers.media.several import answered
-from ollm_tui.providers.media.video import video_order
 from ollm_tui.providers.media.wave_file import with_length
 
 InputTask: TypeAlias = Literal[
@@ -83,6 +80,11 @@ async def answer_input(adapter: ProviderAdapter, request: Request) -> Response |
             stream: ProviderStream = operation(request)
             return stream if request.stream else await gather_sound(stream)
         case "pictures" | "videos" if request.stream:
+            # Loaded only for these.
+            from ollm_tui.providers.media.drawing import drawing_of
+            from ollm_tui.providers.media.made_stream import made_stream
+            from ollm_tui.providers.media.video import video_order
+
             # Checked here, so that a mistake in it is no event.
             await (drawing_of(request) if task == "pictures" else video_order(request))
             return made_stream(operation, request, "image" if task == "pictures" else "video")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.lazy import call_named
 from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -16,12 +17,8 @@ from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.body.wire_messages import WireMessages
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
-from ollm_tui.providers.ollama.create import PUSH, create
-from ollm_tui.providers.ollama.embeddings import embed_by_ollama
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
-from ollm_tui.providers.ollama.generate import draw_by_ollama, infill_by_ollama
 from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
-from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body, wire_message
 from ollm_tui.providers.ollama.watched_pull import WatchedPull
@@ -49,11 +46,14 @@ class OllamaProvider(HttpProvider):
         super().__init__(spec, ollama_url(spec.base_url), _START_HINT, _MODEL_HINT)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
         self._wire_all = WireMessages(wire_message)
-        self.embed = partial(embed_by_ollama, self._transport)
+        generate = "ollm_tui.providers.ollama.generate"
+        self.embed = partial(
+            call_named, "ollm_tui.providers.ollama.embeddings:embed_by_ollama", self._transport
+        )
         """Makes embeddings by `/api/embed`."""
-        self.draw = partial(draw_by_ollama, self._transport)
+        self.draw = partial(call_named, f"{generate}:draw_by_ollama", self._transport)
         """Draws by `/api/generate`, with versions that have models for it."""
-        self.infill = partial(infill_by_ollama, self._transport)
+        self.infill = partial(call_named, f"{generate}:infill_by_ollama", self._transport)
         """Fills the gap between two texts by `/api/generate`."""
         self.as_sent = as_sent
         """Adds the words that switch thinking, if Ollama does not switch it itself."""
@@ -153,6 +153,9 @@ class OllamaProvider(HttpProvider):
 
     def pull_model(self, name: str) -> WatchedPull:
         """Have the server download a model; repeating the call resumes the download."""
+        # Loaded only for a download.
+        from ollm_tui.providers.ollama.pull import pull
+
         return WatchedPull(partial(pull, self._transport, name))
 
     async def delete_model(self, name: str) -> None:
@@ -193,6 +196,9 @@ class OllamaProvider(HttpProvider):
         if draft.base is not None:
             body: JsonObject = {"model": draft.base}
             await self._json("POST", "/api/show", "create models", body, model=draft.base)
+        # Loaded only for a new model.
+        from ollm_tui.providers.ollama.create import create
+
         await create(self._transport, name, draft, report)
 
     async def quantize_model(
@@ -211,6 +217,10 @@ class OllamaProvider(HttpProvider):
         Raises:
             AIError: any failure; AUTH_FAILED when the server's user may not.
         """
+        # Loaded only for an upload.
+        from ollm_tui.providers.ollama.create import PUSH
+        from ollm_tui.providers.ollama.pull import run_work
+
         await run_work(self._transport, PUSH, {"model": name}, report)
 
     async def load_model(self, name: str) -> None:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -19,9 +20,11 @@ from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.media.refusals import not_offered
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.openai_compatible.sdapi import SdApi
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
+
+if TYPE_CHECKING:
+    from ollm_tui.providers.openai_compatible.sdapi import SdApi
 
 ABORT_S = 0.25
 """How long an abort may delay the end of an answer."""
@@ -99,7 +102,10 @@ class KoboldProvider(OpenAICompatibleProvider):
         drawing = await self._sdapi().models()
         return [*chat, *(replace(info, loaded=True) for info in drawing)]
 
-    def _sdapi(self) -> SdApi:
+    def _sdapi(self) -> "SdApi":
+        # Loaded only where it draws.
+        from ollm_tui.providers.openai_compatible.sdapi import SdApi
+
         transport = self._transport
         return SdApi(self._root_json, transport.endpoint, transport.spec.first_byte_timeout_s)
 

@@ -16,7 +16,6 @@ from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.base_url import join, server_root
 from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_provider import count_tokens_in, no_token_count, read_token_count
-from ollm_tui.providers.openai_compatible.infill import fill_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     FAILED,
     exit_code,
@@ -90,6 +89,9 @@ class LlamaCppProvider(OpenAICompatibleProvider):
 
     def infill(self, request: Request) -> ProviderStream:
         """Stream the text between the input and its suffix by `/infill`."""
+        # Loaded only for a gap.
+        from ollm_tui.providers.openai_compatible.infill import fill_gap
+
         return fill_gap(self._transport, self._with_defaults(request), self._wait_until_ready)
 
     async def is_responding(self, within_s: float) -> bool:

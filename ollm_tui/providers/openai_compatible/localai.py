@@ -14,7 +14,6 @@ from ollm_tui.protocol.ports import ProviderStream, ReportDrawing
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.http_provider import count_tokens_in
 from ollm_tui.providers.media.refusals import not_offered
-from ollm_tui.providers.openai_compatible.localai_media import make_music, make_video
 from ollm_tui.providers.openai_compatible.models import (
     CHAT_FEATURES,
     COMPOSES,
@@ -71,10 +70,16 @@ class LocalAIProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
+        # Loaded only for a video.
+        from ollm_tui.providers.openai_compatible.localai_media import make_video
+
         return await make_video(self._transport, self._root_json, request)
 
     def make_music(self, request: Request) -> ProviderStream:
         """Stream the sound that the input's text describes, by `/sound-generation`."""
+        # Loaded only for music.
+        from ollm_tui.providers.openai_compatible.localai_media import make_music
+
         return make_music(self._transport, request)
 
     def infill(self, request: Request) -> ProviderStream:

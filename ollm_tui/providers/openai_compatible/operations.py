@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -87,6 +86,9 @@ def draws_only(endpoint: Endpoint, name: str) -> AIError:
 
 def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:
     """The server neither has the model nor can get it."""
+    # Loaded only for a name that is not known.
+    from difflib import get_close_matches
+
     near = get_close_matches(name, list(known), n=3)
     hint = f"It has {', '.join(near)}." if near else endpoint.model_hint
     return endpoint.error(ErrorCode.MODEL_NOT_FOUND, f"{endpoint.label} has no model {name}.", hint)

@@ -1,9 +1,13 @@
-"""Any OpenAI-compatible server as a provider, and OpenAI itself."""
+"""Any OpenAI-compatible server as a provider, and OpenAI itself.
+
+What makes media is loaded when some are made.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -19,11 +23,7 @@ from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.body.unsupported import OnLeftOut, ignore_left_out
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
-from ollm_tui.providers.openai_compatible.audio import speak, transcribe
-from ollm_tui.providers.openai_compatible.drawing import draw
-from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
-from ollm_tui.providers.openai_compatible.infill import complete_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import BY_KIND, read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
@@ -34,10 +34,12 @@ from ollm_tui.providers.openai_compatible.to_wire import (
     media_of,
     wire_messages,
 )
-from ollm_tui.providers.openai_compatible.video import Videos
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES
+
+if TYPE_CHECKING:
+    from ollm_tui.providers.openai_compatible.video import Videos
 
 _START_HINT = "Start the server, or choose another one with --host."
 GENERIC = "generic"
@@ -61,7 +63,6 @@ class OpenAICompatibleProvider(HttpProvider):
         self._backend = spec.backend
         self._wire_all = wire_messages(self._backend)
         self._refusals = Refusals()
-        self._videos = Videos(self._transport)
         self._dividing: set[str] = set()
         """Models whose thinking the server has sent apart from their answer: servers divide by
         templates, parsers and settings, of which nothing tells beforehand."""
@@ -103,10 +104,16 @@ class OpenAICompatibleProvider(HttpProvider):
         Raises:
             AIError: any failure, with the server's message if its model makes no embeddings.
         """
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
+
         return await embed_by_openai(self._transport, request)
 
     def speak(self, request: Request) -> ProviderStream:
         """Stream the sound of the input's text by `/audio/speech`."""
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.audio import speak
+
         # OpenAI requires a voice; other servers have one of their own.
         return speak(self._transport, request, voice="alloy" if self._backend == OFFICIAL else None)
 
@@ -116,6 +123,9 @@ class OpenAICompatibleProvider(HttpProvider):
         Raises:
             AIError: any failure.
         """
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.audio import transcribe
+
         return await transcribe(self._transport, request)
 
     async def draw(self, request: Request, _report: ReportDrawing | None = None) -> Response:
@@ -124,7 +134,17 @@ class OpenAICompatibleProvider(HttpProvider):
         Raises:
             AIError: any failure.
         """
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.drawing import draw
+
         return await draw(self._transport, request)
+
+    @cached_property
+    def _videos(self) -> "Videos":
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.video import Videos
+
+        return Videos(self._transport)
 
     async def make_video(self, request: Request, report: ReportDrawing | None = None) -> Response:
         """Return the videos of the input's text by `/videos`.
@@ -146,6 +166,9 @@ class OpenAICompatibleProvider(HttpProvider):
 
     def infill(self, request: Request) -> ProviderStream:
         """Stream the text between the input and its suffix by `/completions`."""
+        # Loaded when it is used.
+        from ollm_tui.providers.openai_compatible.infill import complete_gap
+
         return complete_gap(self._transport, self._with_defaults(request))
 
     async def list_models(self) -> Sequence[ModelInfo]:

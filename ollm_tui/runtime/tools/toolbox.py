@@ -2,11 +2,9 @@
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from dataclasses import replace
 from functools import partial
-from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
@@ -24,29 +22,13 @@ from ollm_tui.config.plugins import (
 )
 from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.config.schema import AppConfig
-from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.mcp.listing import prefixes_of
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema, all_of_server, includes
-from ollm_tui.shell.command import CommandSettings
-from ollm_tui.tools.ask_person import AskPerson
-from ollm_tui.tools.builtin import builtin_tools
-from ollm_tui.tools.builtin.calculator import calculate
-from ollm_tui.tools.builtin.clock import clock_tool
-from ollm_tui.tools.builtin.guard import FileGuard, known_places
 from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
-from ollm_tui.tools.memory.edit_notes import EditNotes
-from ollm_tui.tools.memory.notes import LastingNotes
-from ollm_tui.tools.python_tool import PythonTool
-from ollm_tui.tools.runner import ToolRegistry
-from ollm_tui.tools.shell_jobs import ShellJobTool
-from ollm_tui.tools.shell_tool import ShellTool
-from ollm_tui.tools.web.fetch import WebFetch
-from ollm_tui.tools.web.search import WebSearch
-from ollm_tui.tools.writing.file_tools import writing_tools
+from ollm_tui.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
@@ -76,79 +58,25 @@ def facts_of(tools: Sequence[Tool]) -> tuple[OfferedTool, ...]:
             tool.schema.name,
             tool.effect,
             tool.schema.description or "",
-            tool.warning if isinstance(tool, ShellTool | PythonTool) else "",
+            warning if isinstance(warning := getattr(tool, "warning", ""), str) else "",
         )
         for tool in tools
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Toolbox:
-    """The built-in tools of one run of the program."""
-
-    tools: Sequence[Tool]
-    """Those that only read, and those that act and are named in the settings."""
-    off: Sequence[OfferedTool]
-    """Those that act and are not switched on; a chat cannot offer them."""
-    problems: tuple[str, ...] = ()
-
-
-def toolbox_of(config: AppConfig, guard: FileGuard, memory: LastingNotes | None = None) -> Toolbox:
-    """Return the tools, without those for files where their folder is not there."""
-    named = {*config.tools.enabled, *_named_by_profiles(config)}
-    notes = EditNotes(memory or LastingNotes(), guard.cleaned)
-    placeless = (*_placeless_tools(config), notes)
-    # A circle of links, or a folder that is gone by now, counts as a missing one below.
-    with suppress(OSError, RuntimeError):
-        root = config.tools.root or Path.cwd()
-        if is_folder(root):
-            acting = _acting_tools(real_path(root), guard, config)
-            return _chosen(builtin_tools(root, guard), (*acting, *placeless), named)
-    toolbox = _chosen((clock_tool(), calculate), placeless, named)
-    if config.tools.root is not None:  # the settings say it, with the place
-        return toolbox
-    problem = "The folder in which ollm was started is gone, so the tools for files are off."
-    return replace(toolbox, problems=(problem,))
+def tools_problem(config: AppConfig) -> str | None:
+    """Return why there are no tools for files, if the settings do not say so themselves."""
+    if config.tools.root is not None:
+        return None
+    with suppress(OSError):
+        if is_folder(Path.cwd()):
+            return None
+    return "The folder in which ollm was started is gone, so the tools for files are off."
 
 
-def _chosen(reading: Iterable[Tool], acting: Iterable[Tool], named: Collection[str]) -> Toolbox:
-    """Return the tools that only read, and of those that act the ones that are named."""
-    acting = tuple(acting)
-    on = [tool for tool in acting if tool.schema.name in named]
-    off = [tool for tool in acting if tool.schema.name not in named]
-    if any(isinstance(tool, ShellTool) for tool in on):
-        on.append(ShellJobTool())
-    return Toolbox([*reading, *on], facts_of(off))
-
-
-def _acting_tools(
-    root: Path, guard: FileGuard, config: AppConfig | None = None
-) -> tuple[Tool, ...]:
-    """Return the tools that do more than read in a folder."""
-    shell, network = (config.shell, config.tools.network) if config else (ShellSettings(), False)
-    place = CommandSettings(root, shell.timeout_s, tuple(shell.variables))
-    hidden = (*guard.own, *known_places())
-    commands = ShellTool(place, network=network, hidden=hidden, background_s=shell.background_s)
-    code = PythonTool(place, network=network, hidden=hidden)
-    return (*writing_tools(root, guard), commands, code)
-
-
-def _placeless_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
-    """Return the tools that need no folder, and that have to be named."""
-    tools = config.tools if config else ToolSettings()
-    allowed = tuple(ip_network(one) for one in tools.private_networks)
-    return WebFetch(allowed), WebSearch(tools.search_url), AskPerson()
-
-
-def _named_by_profiles(config: AppConfig) -> Iterator[str]:
-    for profile in config.profiles.values():
-        yield from profile.tools or ()
-
-
-def _built_in() -> tuple[Tool, ...]:
-    root = Path("/")  # only their names matter
-    own = (*builtin_tools(root), *_acting_tools(root, FileGuard()))
-    return (*own, ShellJobTool(), *_placeless_tools(), EditNotes(LastingNotes()))
+def names_tools(config: AppConfig) -> bool:
+    """Whether the settings, or a profile of them, name tools."""
+    return bool(config.tools.enabled) or any(one.tools for one in config.profiles.values())
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:
@@ -158,7 +86,10 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
     """
     if not plugin_names("tools"):
         return [], []
-    built_in = _built_in()
+    # Loaded only for tools that are named, or that packages bring.
+    from ollm_tui.runtime.tools.own_tools import every_tool
+
+    built_in = every_tool()
     names = [tool.schema.name for tool in built_in]
     known = ToolRegistry(built_in)
 
@@ -257,7 +188,11 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
             named[path] = profile.tools or ()
     if not {name for names in named.values() for name in names} - {EVERY_TOOL}:
         return
-    built_in = _built_in()
+    # Loaded only for tools that are named, or that packages bring.
+    from ollm_tui.mcp.listing import prefixes_of
+    from ollm_tui.runtime.tools.own_tools import every_tool
+
+    built_in = every_tool()
     known = [*(tool.schema.name for tool in built_in), *plugin_names("tools"), EVERY_TOOL]
     servers = [all_of_server(prefix) for prefix in prefixes_of(config.mcp_servers).values()]
     for path, names in named.items():

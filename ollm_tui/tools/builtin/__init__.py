@@ -1,31 +1,10 @@
 """The tools that come with the app; each only reads, and files only inside one folder."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ollm_tui.config.regular_file import real_path
-from ollm_tui.tools.builtin.calculator import calculate
-from ollm_tui.tools.builtin.clock import clock_tool
-from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.builtin.list_directory import listing_tool
-from ollm_tui.tools.builtin.read_file import reading_tool
-from ollm_tui.tools.builtin.search_files import searching_tool
-from ollm_tui.tools.define import FunctionTool
+from ollm_tui.lazy import lazy_names
 
+if TYPE_CHECKING:
+    from ollm_tui.tools.builtin.reading import builtin_tools as builtin_tools
 
-def builtin_tools(root: Path, guard: FileGuard | None = None) -> tuple[FunctionTool, ...]:
-    """Return the built-in tools; those for files have access to the folder `root` only.
-
-    The guard decides what they may open; without one only known places of secrets are refused.
-
-    Raises:
-        OSError: the folder does not exist.
-    """
-    root.stat()
-    folder, guard = real_path(root), guard or FileGuard()
-    return (
-        clock_tool(),
-        calculate,
-        reading_tool(folder, guard),
-        listing_tool(folder, guard),
-        searching_tool(folder, guard),
-    )
+__getattr__ = lazy_names(__name__, {"reading": ("builtin_tools",)})

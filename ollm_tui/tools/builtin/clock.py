@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
@@ -28,6 +27,9 @@ def _zone(name: str) -> tzinfo | None:
         return None
     if name.upper() in {"UTC", "GMT", "Z"}:
         return UTC
+    # Loaded only for a zone.
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):

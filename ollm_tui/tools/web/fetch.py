@@ -1,7 +1,7 @@
 """`web_fetch`: one page as readable text, asked about with its whole address before it is sent."""
 
 import time
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import size_text
@@ -17,7 +17,6 @@ from ollm_tui.web.addresses import (
     numeric_address,
     read_address,
 )
-from ollm_tui.web.loading import PageLoader, request_headers
 from ollm_tui.web.page import LOADING_S, LoadedPage, LoadFailure
 from ollm_tui.web.reading import (
     MISSING_PACKAGE,
@@ -28,6 +27,9 @@ from ollm_tui.web.reading import (
     is_text,
 )
 from ollm_tui.web.shown import FETCH, ShownPage
+
+if TYPE_CHECKING:
+    from ollm_tui.web.loading import PageLoader
 
 TIMEOUT_S: Final = 10.9
 _LOADING_AND_READING_S: Final = LOADING_S + READING_S
@@ -71,7 +73,7 @@ class WebFetch:
     effect: ToolEffect = "network"
     timeout_s = TIMEOUT_S
 
-    def __init__(self, allowed: Networks = (), loader: PageLoader | None = None) -> None:
+    def __init__(self, allowed: Networks = (), loader: "PageLoader | None" = None) -> None:
         self._allowed = allowed
         self._loader = loader
 
@@ -89,6 +91,9 @@ class WebFetch:
             raise ToolFailure(str(problem)) from None
         if not can_read_html():
             raise ToolFailure(MISSING_PACKAGE)
+        # Loaded only for a page.
+        from ollm_tui.web.loading import PageLoader
+
         loader = self._loader or PageLoader(self._allowed)
         start, most = args.get("start", 0), args.get("max_chars", USUAL_CHARS)
         assert isinstance(start, int)
@@ -106,7 +111,7 @@ class PreparedFetch:
     """A request that is sent exactly as it was shown."""
 
     address: WebAddress
-    loader: PageLoader
+    loader: "PageLoader"
     start: int
     most: int
     after_reading: bool
@@ -180,6 +185,9 @@ def preview_of_get(address: WebAddress, does: str, *, after_reading: bool) -> Ca
     host = address.host
     if address.written_host.rstrip(".") != host:
         host = f"{host}, written {address.written_host}"
+    # Loaded by now, with what downloads the page.
+    from ollm_tui.web.loading import request_headers
+
     size = sum(len(f"{name}: {text}") + 2 for name, text in request_headers(address).items())
     line = f"GET {address.target} HTTP/1.1"
     return CallPreview(

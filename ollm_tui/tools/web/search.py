@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlencode
 
 from ollm_tui.dataclass import dataclass
@@ -15,9 +15,11 @@ from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
 from ollm_tui.tools.web.fetch import AFTER_READING, TIMEOUT_S
 from ollm_tui.web.addresses import AddressProblem, WebAddress, read_address
-from ollm_tui.web.loading import PageLoader
 from ollm_tui.web.page import LoadedPage, LoadFailure
 from ollm_tui.web.shown import MOST_RESULTS, SEARCH, SearchResult, ShownSearch
+
+if TYPE_CHECKING:
+    from ollm_tui.web.loading import PageLoader
 
 LONGEST_QUERY: Final = 500
 NOT_CONFIGURED: Final = (
@@ -64,7 +66,7 @@ class WebSearch:
     effect: ToolEffect = "network"
     timeout_s = TIMEOUT_S
 
-    def __init__(self, url: str | None, loader: PageLoader | None = None) -> None:
+    def __init__(self, url: str | None, loader: "PageLoader | None" = None) -> None:
         """Search with the server at `url`; None is that there is none."""
         self._url = url
         self._loader = loader
@@ -85,6 +87,9 @@ class WebSearch:
             address = _search_address(self._url, query, page)
         except AddressProblem as problem:
             raise ToolFailure(f"`search_url` below [tools] cannot be used. {problem}") from None
+        # Loaded only for a search.
+        from ollm_tui.web.loading import PageLoader
+
         loader = self._loader or PageLoader(_ANYWHERE)
         return PreparedSearch(query, address, loader, after_reading=scope.has_read)
 
@@ -100,7 +105,7 @@ class PreparedSearch:
 
     query: str
     address: WebAddress
-    loader: PageLoader
+    loader: "PageLoader"
     after_reading: bool
     schema: ToolSchema = _SCHEMA
     effect: Literal["network"] = "network"

@@ -1,7 +1,7 @@
 """What slash commands use of this front end."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ollm_tui.commands.files import Snippets
 from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, SpeechActions, View
@@ -12,10 +12,26 @@ from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.servers import ScreenSignIns
-from ollm_tui.tui.dialogs import ScreenForms
 from ollm_tui.tui.services import Say
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchControl
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.forms import FormField, FormValues
+    from ollm_tui.tui.dialogs import Dialogs
+
+
+@dataclass(frozen=True, slots=True)
+class _FormsOnUse:
+    """Asks for values in dialogs, which are loaded for the first form."""
+
+    dialogs: "Dialogs"
+
+    async def ask(self, title: str, fields: "Sequence[FormField]") -> "FormValues | None":
+        # Loaded for the first form.
+        from ollm_tui.tui.dialogs import ScreenForms
+
+        return await ScreenForms(self.dialogs.ask).ask(title, fields)
 
 
 @dataclass(slots=True)
@@ -40,7 +56,7 @@ class ScreenCommandHost(OpenChatHost):
 
     def __post_init__(self) -> None:
         OpenChatHost.__post_init__(self)
-        self.forms = ScreenForms(self.themes.dialogs.ask)
+        self.forms = _FormsOnUse(self.themes.dialogs)
         self.loop = self.prompts
         dialogs, services = self.themes.dialogs, self.themes.services
         self.sign_ins = ScreenSignIns(dialogs, services, self.say)

@@ -377,7 +377,7 @@ class ChatController:
         if message_id is not None:
             self.messages.show(message_id)
         self.queue.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
-        if line := missing_tools(conversation.tools, self.session.runtime.offered_tools()):
+        if line := missing_tools(conversation.tools, self.session.runtime.offered_tools):
             self.say(line, "warning", "/tools lists the available tools.")
 
     def _show_anew(self) -> None:

@@ -1,4 +1,7 @@
-"""The dialogs of the chat screen: help, the palette, models, themes, stopping an answer."""
+"""The dialogs of the chat screen: help, the palette, models, themes, stopping an answer.
+
+Each is loaded when it is first opened.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,24 +19,21 @@ from ollm_tui.frontend.session import ChatSession
 from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.chat.profile_dialog import PickProfile
 from ollm_tui.tui.dialogs import (
     Dialogs,
-    Help,
-    Palette,
-    PaletteEntry,
     Passage,
     YesNoDialog,
-    palette_entries,
 )
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.models import ModelOperations, PickModel
+from ollm_tui.tui.models import ModelOperations
 from ollm_tui.tui.services import Say, Services
-from ollm_tui.tui.theming import PickTheme, ThemeProblem, put_on
+from ollm_tui.tui.theming import ThemeProblem, put_on
 
 if TYPE_CHECKING:
     from textual.app import App
+
+    from ollm_tui.tui.dialogs import PaletteEntry
 
 logger = logging.getLogger(__name__)
 
@@ -72,12 +72,18 @@ class ChatDialogs:
 
     def show_help(self) -> None:
         """Open the page of keys and commands."""
+        # Loaded when it is shown.
+        from ollm_tui.tui.dialogs import Help
+
         host = self.host()
         described = [command.described(host) for command in self.commands]
         self.dialogs.open(Help(self.keymap, described))
 
     def show_palette(self) -> None:
         """Open the command palette."""
+        # Loaded when it is opened.
+        from ollm_tui.tui.dialogs import Palette, PaletteEntry, palette_entries
+
         commands = offered(self.commands, self.host())
         hidden = {one.name for one in self.commands} - {one.name for one in commands}
         in_chat = [key for key in self.keymap.keys if key.scope == "chat"]
@@ -91,6 +97,9 @@ class ChatDialogs:
 
     def pick_profile(self) -> None:
         """Choose a profile for the chat."""
+        # Loaded when it is shown.
+        from ollm_tui.tui.chat.profile_dialog import PickProfile
+
         used = self.session.client.conversation.profile
         picker = PickProfile(self.session.runtime.profiles.listed(), used)
         self.dialogs.open(picker, self._use_profile)
@@ -99,7 +108,7 @@ class ChatDialogs:
         if name is not None:
             self.submit(f"/profile {name}")
 
-    def _run(self, entry: PaletteEntry | None) -> None:
+    def _run(self, entry: "PaletteEntry | None") -> None:
         if entry is not None and entry.action:
             self.run_action(entry.action)
         elif entry is not None:
@@ -107,6 +116,9 @@ class ChatDialogs:
 
     def pick_model(self) -> None:
         """Choose the model that answers from now on."""
+        # Loaded when it is shown.
+        from ollm_tui.tui.models import PickModel
+
         runtime, model = self.session.runtime, self.session.model
         recents, other_folders = runtime.recent_models(), runtime.other_folders
         picker = PickModel(runtime.catalog, model, recents, other_folders, runtime.task_defaults)
@@ -147,6 +159,9 @@ class ThemeSwitch:
 
     def pick(self) -> None:
         """Choose from a list, with a preview."""
+        # Loaded when it is shown.
+        from ollm_tui.tui.theming import PickTheme
+
         self.dialogs.open(PickTheme(self.services.themes), self._remember)
 
     def use(self, name: str) -> None:

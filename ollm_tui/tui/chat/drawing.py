@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.attachments.attachment import attach_image
 from ollm_tui.attachments.made import open_newest, save_made
 from ollm_tui.chat.drawing import DrawingWish, newest_of, wish_of
 from ollm_tui.chat.making import Makes
@@ -65,6 +64,9 @@ class Drawings:
                 "--mask takes a picture to edit.",
                 hint="Attach one (/attach cat.png), or: /image edit a hat --mask head.png",
             )
+        # Loaded only for files.
+        from ollm_tui.attachments.attachment import attach_image
+
         return (await attach_image(expanded(Path(name)))).content
 
     async def save(self, name: str, makes: Makes = "image") -> None:

@@ -11,7 +11,7 @@ from ollm_tui.frontend.last_session import LastSession
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.branches import Branch, ChatNews, others_line
-from ollm_tui.tui.chats import ChatsPage, ShownChat
+from ollm_tui.tui.chats import ChatsPage
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Say, reported
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
     from ollm_tui.runtime.saved.branches import ChatBranches
     from ollm_tui.store.conversations import ConversationStore
+    from ollm_tui.tui.chats import ShownChat
 
 LOOK_EVERY_S: Final = 2.0
 _SHOW: Final = "/branch shows it."
@@ -63,7 +64,10 @@ class ChatHistory:
             self.search,
         )
 
-    def _shown(self) -> ShownChat:
+    def _shown(self) -> "ShownChat":
+        # Loaded when it is shown.
+        from ollm_tui.tui.chats import ShownChat
+
         runtime, ref = self.session.runtime, self.session.ref
         provider = runtime.catalog.shown_name(ref.provider) if ref else ""
         chat_id = runtime.chat_id(self.session.client)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ollm_tui.attachments.attachment import reattached
 from ollm_tui.chat.drawing import DrawingWish, wish_of
 from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
@@ -199,6 +198,9 @@ class MessageEditing:
 
 def _draft(message: Message, attached: DraftPictures) -> str | None:
     """Return a question as it is edited, its files as tokens, or None if that is impossible."""
+    # Loaded only for files.
+    from ollm_tui.attachments.attachment import reattached
+
     media = [part for part in message.content if isinstance(part, MEDIA)]
     files = [taken for part in media if (taken := reattached(part)) is not None]
     others = [part for part in message.content if not isinstance(part, (TextContent, *MEDIA))]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
-from ollm_tui.dataclass import dataclass, field
+from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
 from ollm_tui.frontend.opener import SystemOpener
@@ -27,7 +27,7 @@ from ollm_tui.mcp.requests import (
     SamplingRequest,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tui.dialogs import ScreenApprover, ScreenForms
+from ollm_tui.tui.dialogs import ScreenApprover
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.forms import FormValues
@@ -74,10 +74,6 @@ class ServerQuestions:
     approver: ScreenApprover
     opener: SystemOpener
     say: Callable[[str, Literal["info", "warning"]], None]
-    forms: ScreenForms = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "forms", ScreenForms(self.approver.show))
 
     async def sample(self, request: SamplingRequest) -> SamplingAnswer | None:
         """Ask about the request, have the chat's model answer, and ask about the answer."""
@@ -103,7 +99,10 @@ class ServerQuestions:
             if answer != "yes":
                 return _ACTIONS[answer], {}
             title = f"For the MCP server {clean_name(request.server)}"
-            values = await self.forms.ask(title, request.fields)
+            # Loaded only for a form.
+            from ollm_tui.tui.dialogs import ScreenForms
+
+            values = await ScreenForms(self.approver.show).ask(title, request.fields)
             if values is None:
                 return "cancel", {}
             answer = await self.approver.decide(values_question(request, values))

@@ -3,16 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.download_news import LONGEST, ShownName, title_of
 from ollm_tui.frontend.figures import amount, time_left
-from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.tui.widgets import Piece, cut, fit
 
-_STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
+if TYPE_CHECKING:
+    from ollm_tui.library.downloads.job import Job, JobState
+
+_STATES: Final["Mapping[JobState, tuple[str, str, str]]"] = {
     "queued": ("·", "quiet", "queued"),
     "running": ("↓", "busy", ""),
     "paused": ("‖", "warning", "paused"),
@@ -32,7 +34,7 @@ _LEAST_FIRST: Final = ("note", "rate", "left")
 """What is left out first if there is no room; half a figure would mislead."""
 
 
-def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
+def job_lines(job: "Job", width: int, shown_name: ShownName) -> list[list[Piece]]:
     """Return the line of a job, and below it what went wrong and what to do about it."""
     sign, look, _word = _STATES[job.state]
     title_cells = max(_LEAST_TITLE, min(_MOST_TITLE, width // 3))
@@ -46,7 +48,7 @@ def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
     return [_cut_line([*line, *facts], width), *_problem_lines(job, width)]
 
 
-def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
+def _facts(job: "Job", room: int, *, is_wide: bool) -> list[Piece]:
     facts: dict[str, Piece] = {}
     if job.completed or job.total is not None:
         text = amount(job.completed, job.total)
@@ -67,7 +69,7 @@ def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
     return [piece for fact in facts.values() for piece in (Piece(" " * _GAP), fact)]
 
 
-def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
+def _pace(job: "Job", *, is_wide: bool) -> dict[str, Piece]:
     pace = {}
     if job.bytes_per_s is not None and math.isfinite(job.bytes_per_s):
         pace["rate"] = Piece(f"{size_text(max(0, round(job.bytes_per_s)))}/s", "quiet")
@@ -77,13 +79,13 @@ def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
     return pace
 
 
-def _bar(job: Job, cells: int) -> list[Piece]:
+def _bar(job: "Job", cells: int) -> list[Piece]:
     fraction = 1.0 if job.state == "done" else job.fraction or 0.0
     full = min(cells, math.floor(fraction * cells))
     return [Piece("  "), Piece("▮" * full, "bar"), Piece("▯" * (cells - full), "quiet")]
 
 
-def _problem_lines(job: Job, width: int) -> list[list[Piece]]:
+def _problem_lines(job: "Job", width: int) -> list[list[Piece]]:
     if job.error is None or job.state == "done":
         return []
     words = " ".join(filter(None, (job.error.message, job.error.hint)))
@@ -106,7 +108,7 @@ def _cut_line(line: Sequence[Piece], width: int) -> list[Piece]:
     return kept
 
 
-def progress_word(jobs: Sequence[Job]) -> str:
+def progress_word(jobs: "Sequence[Job]") -> str:
     """Return the progress of the running downloads in a few cells; empty if none runs."""
     running = [job for job in jobs if job.state == "running" and not job.is_elsewhere]
     if not running:

@@ -11,7 +11,6 @@ import anyio.to_thread
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.download_news import LONGEST, DownloadNews, done_words, failed_words
-from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word
@@ -19,6 +18,7 @@ from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat
 
 if TYPE_CHECKING:
+    from ollm_tui.library.downloads.job import Job
     from ollm_tui.runtime.compose import Runtime
     from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
     from ollm_tui.tui.downloads.find_screen import FindModels
@@ -104,7 +104,7 @@ class ChatDownloads:
                     await self._look(queue.jobs(), scope)
                     await self.sleep(FRAME_S)
 
-    async def _look(self, jobs: Sequence[Job], scope: anyio.CancelScope) -> None:
+    async def _look(self, jobs: "Sequence[Job]", scope: anyio.CancelScope) -> None:
         self.show_progress(progress_word(jobs))
         is_active = any(job.state in {"queued", "running"} for job in jobs)
         scope.deadline = math.inf if is_active else anyio.current_time() + QUIET_S
@@ -113,13 +113,13 @@ class ChatDownloads:
         for job in self._news.take(jobs):
             await self._say(job)
 
-    async def _say(self, job: Job) -> None:
+    async def _say(self, job: "Job") -> None:
         if job.state == "done":
             await self._say_done(job)
         elif job.state == "failed":
             self._say_failed(job)
 
-    async def _say_done(self, job: Job) -> None:
+    async def _say_done(self, job: "Job") -> None:
         ref = ModelRef.parse(job.model or "")
         hint = None
         if ref is not None:
@@ -130,6 +130,6 @@ class ChatDownloads:
             hint = f"/model {clean_name(address[:LONGEST])} to chat with it."
         self.chat.say(done_words(job, self.runtime.catalog.shown_name), "info", hint)
 
-    def _say_failed(self, job: Job) -> None:
+    def _say_failed(self, job: "Job") -> None:
         words, advice = failed_words(job, self.runtime.catalog.shown_name)
         self.chat.say(words, "error", f"{advice} /pull shows the details.".strip())

@@ -1,16 +1,19 @@
 """Links on the screen: where one leads, and opening it after a yes."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.link_target import LinkTarget, read_link
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.frontend.web_results import links_of_output
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
 from ollm_tui.tui.widgets import FLASH_S, HintLine
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.links.open_dialog import LinkAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,12 @@ class Links:
 
     def ask(self, address: str) -> None:
         """Show where a link leads; a no-op while another dialog is open."""
+        # Loaded only for a link.
+        from ollm_tui.tui.links.open_dialog import OpenLink
+
         target = read_link(address)
 
-        def answered(answer: LinkAnswer) -> None:
+        def answered(answer: "LinkAnswer") -> None:
             if answer == "copy":
                 self.copying.text(target.address if isinstance(target, LinkTarget) else address)
             elif answer == "open" and isinstance(target, LinkTarget):

@@ -1,6 +1,5 @@
 """Messages about models: the lines below the table, and why a model or a list is missing."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -152,6 +151,9 @@ def unlisted_words(catalog: ModelCatalog, ref: ModelRef, key: str) -> tuple[str,
     names = [info.name for info in listing.models]
     if any(same_model(ref.model, name) for name in names):
         return None
+    # Loaded only for a model that is gone.
+    import difflib
+
     near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
     shown = (catalog.shown_address(ModelRef(ref.provider, name)) for name in near)
     commands = [f"/model {clean_name(address)}" for address in shown]

@@ -17,6 +17,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, Rerouted
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.sections.reading import read_section
 from tests.providers.answers import answer, end_of, text_of
 from tests.support.engine import MODEL, SETTINGS, ask, embedded, needs_engine
 from tests.support.seeing_gguf import NOTHING, WORDS, write_lora, write_seeing
@@ -36,7 +37,7 @@ def seeing_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def provider(folder: Path, options: Mapping[str, object], name: str = SEEING) -> EmbeddedProvider:
-    own = ModelEngineSettings.model_validate(options)
+    own = read_section(ModelEngineSettings, options)
     usual = EngineSettings(threads=1)
     settings = EmbeddedSettings(engine=usual, models={name: own}, load_timeout_s=60)
     return EmbeddedProvider(FolderLibrary([folder]), settings)

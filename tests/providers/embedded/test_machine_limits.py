@@ -15,6 +15,7 @@ from ollm_tui.providers.embedded.machine_limits import (
     usable_cores,
 )
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.sections.reading import read_section
 
 GB = 1 << 30
 
@@ -168,8 +169,8 @@ def test_prompts_are_read_by_all_cores_unless_threads_are_set(
 ) -> None:
     settings = EmbeddedSettings(
         processors=Processors(machine(tmp_path, cores(HALVES))),
-        engine=EngineSettings.model_validate(usual),
-        models={"m": ModelEngineSettings.model_validate(own)},
+        engine=read_section(EngineSettings, usual),
+        models={"m": read_section(ModelEngineSettings, own)},
     )
     options = settings.options_of("m")
     assert (options.threads, options.threads_batch) == (threads, threads_batch)

@@ -15,6 +15,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, Rerouted
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
+from ollm_tui.sections.reading import read_section
 from tests.providers.answers import answer, end_of, text_of
 from tests.providers.embedded.test_child import gone_within
 from tests.support import fake_llama_server
@@ -26,7 +27,7 @@ NO_GPU = "warning: no usable GPU found, --gpu-layers option will be ignored"
 
 
 def provider(folder: Path, program: Path, **options: object) -> EmbeddedProvider:
-    own = ModelEngineSettings.model_validate({"threads": 2, **options})
+    own = read_section(ModelEngineSettings, {"threads": 2, **options})
     settings = EmbeddedSettings(program=program, models={MODEL: own}, load_timeout_s=60)
     return EmbeddedProvider(FolderLibrary([folder]), settings, is_installed=lambda: False)
 

@@ -18,6 +18,7 @@ from ollm_tui.providers.embedded.chat_template import ChosenTemplate, TemplateCh
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.sections.reading import read_section
 from ollm_tui.templates.renderer import TemplateRenderer
 from tests.providers.answers import answer, end_of, text_of
 from tests.providers.embedded.test_server_program import seen
@@ -34,7 +35,7 @@ SIDECAR = f"{MODEL}.config.yaml"
 
 
 def settings(own: Mapping[str, object] | None = None, **more: object) -> EmbeddedSettings:
-    model = ModelEngineSettings.model_validate(own or {})
+    model = read_section(ModelEngineSettings, own or {})
     usual = EngineSettings(threads=1)
     return EmbeddedSettings(engine=usual, models={MODEL: model}, load_timeout_s=60, **more)  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ollm_tui.tools.builtin import builtin_tools
-from ollm_tui.tools.runner import ToolRegistry
+from ollm_tui.tools.registry import ToolRegistry
 from tests.tools.builtin.files import use
 
 if TYPE_CHECKING:

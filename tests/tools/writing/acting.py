@@ -10,7 +10,8 @@ from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall, ToolResult
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.prepared import preview_of
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tools.writing.file_tools import writing_tools
 from ollm_tui.tools.writing.journal import ChangeJournal
 

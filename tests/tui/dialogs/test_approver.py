@@ -11,7 +11,8 @@ from textual.pilot import Pilot
 from ollm_tui.frontend.consent import HELD_S
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
 from ollm_tui.tui.dialogs.approver import ScreenApprover
 

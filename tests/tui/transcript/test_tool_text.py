@@ -8,7 +8,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import STOPPED, Approval, ToolCall
 from ollm_tui.tools.define import tool
-from ollm_tui.tools.runner import ToolRegistry, ToolRunner
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""`ChatCompacting`: from `/compact` to a chat with more room, with a question in between."""
+"""`ChatCompacting`: from `/compact` to a chat with more room, with a question in between.
+
+Its dialogs are loaded when they are shown.
+"""
 
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +17,6 @@ from ollm_tui.frontend.compaction import (
 )
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.chat.compacting.dialogs import CompactionQuestion, EditSummary, SummaryWriting
 from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from ollm_tui.tui.dialogs import Dialogs, Passage
 from ollm_tui.tui.services import Say, reported
@@ -87,6 +89,9 @@ class ChatCompacting:
             self.retry()
 
     async def _summarise(self, focus: str) -> bool:
+        # Loaded when it is shown.
+        from ollm_tui.tui.chat.compacting.dialogs import SummaryWriting
+
         while True:
             written = await self.dialogs.ask(
                 SummaryWriting(self._writer(focus), self.session.ref.model)  # type: ignore[union-attr]
@@ -120,12 +125,18 @@ class ChatCompacting:
         if self.can_compact:
             letters = (*letters, ("l", "leave out the oldest messages"))
         about = Passage("What may help", error.hint or "Try again.")
+        # Loaded when it is shown.
+        from ollm_tui.tui.chat.compacting.dialogs import CompactionQuestion
+
         return await self.dialogs.ask(
             CompactionQuestion("No summary", error.message, about, letters)
         )
 
     async def _read(self, written: Compaction) -> tuple[str | None, Compaction]:
         """Show a summary, and change it as often as is wanted."""
+        # Loaded when it is shown.
+        from ollm_tui.tui.chat.compacting.dialogs import CompactionQuestion, EditSummary
+
         while True:
             choice = await self.dialogs.ask(
                 CompactionQuestion(
@@ -142,6 +153,9 @@ class ChatCompacting:
                 written = self.session.client.reworded(written, text)
 
     async def _leave_out(self) -> bool:
+        # Loaded when it is shown.
+        from ollm_tui.tui.chat.compacting.dialogs import CompactionQuestion
+
         proposal = await self.session.client.propose_leaving_out()
         choice = await self.dialogs.ask(
             CompactionQuestion(

@@ -66,7 +66,7 @@ class StatusPresenter:
     def show_tools(self) -> None:
         """Show how many tools are on, and whether they ask."""
         on = self.session.client.conversation.tools
-        offered = self.session.runtime.offered_tools()
+        offered = self.session.runtime.offered_tools() if on else ()
         chosen = [tool for tool in offered if includes(on, tool.name)]  # one may be gone
         mode = self.approver.permissions.word if chosen else ""
         missing = "".join(f", {tool.warning}" for tool in chosen if tool.warning)
