@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.terminal.cases import ECHO, GROUPS, STARTUP, stream_name
-from benchmarks.terminal.figures import FIGURES, Figure, Verdict
+from benchmarks.terminal.figures import FIGURES, LIMITS_SET_AT_S, Figure, Verdict, slowness
 from benchmarks.terminal.measuring import Measured
 from benchmarks.terminal.programs import OLLM
 from benchmarks.terminal.quiet import BUSY, OTHERS
@@ -62,7 +62,7 @@ def exit_status(rows: Rows, figures: Sequence[Figure] = FIGURES) -> int:
 
 
 def quiet_report(rows: Rows) -> str:
-    """Say why figures were not judged, if the machine was not quiet."""
+    """Say why figures were not judged, if the machine was not quiet or is slow."""
     lines = []
     if not rows.began_quiet:
         lines.append(
@@ -74,6 +74,12 @@ def quiet_report(rows: Rows) -> str:
             f"Others used more than {OTHERS:.0%} of a processor in {len(noisy)} of {len(rows.all)}"
             f" runs, up to {most.others:.0%} ({most.case}, round {most.round + 1}, {most.program})."
             " Those rounds are left out where enough are left."
+        )
+    if (times := slowness(rows)) > 1.0:
+        lines.append(
+            f"This machine is {times:.1f} times as slow as the one on which limits in ms and s were"
+            f" set: bare Textual started there in {LIMITS_SET_AT_S} s."
+            " What is over such a limit by less than that is not judged."
         )
     return "\n".join(lines)
 

@@ -18,7 +18,7 @@ from benchmarks.terminal.cases import (
     words_case,
 )
 from benchmarks.terminal.commands import CODEX
-from benchmarks.terminal.figures import FIGURES, Figure
+from benchmarks.terminal.figures import FIGURES, LIMITS_SET_AT_S, Figure
 from benchmarks.terminal.measuring import (
     Measured,
     against,
@@ -246,6 +246,25 @@ def test_a_figure_is_judged_by_five_rounds_of_a_quiet_machine(
     assert measured is not None  # and is told all the same
     assert judged == verdict
     assert exit_status(Rows(rows), [FIVE]) == status
+
+
+@pytest.mark.parametrize(
+    ("unit", "ours", "bare_start_s", "verdict"),
+    [
+        ("s", 1.9, 2 * LIMITS_SET_AT_S, "not judged"),
+        ("s", 2.1, 2 * LIMITS_SET_AT_S, "MISSED"),
+        ("s", 0.9, 2 * LIMITS_SET_AT_S, "ok"),
+        ("s", 1.1, LIMITS_SET_AT_S / 2, "MISSED"),
+        ("times", 1.9, 2 * LIMITS_SET_AT_S, "MISSED"),
+    ],
+)
+def test_a_slow_machine_does_not_miss_a_limit_in_seconds(
+    unit: str, ours: float, bare_start_s: float, verdict: str
+) -> None:
+    rows = Rows([*rounds(ours, *QUIET), *started(BARE, *[bare_start_s] * 5)])
+    assert replace(FIVE, unit=unit).judged(rows)[1] == verdict
+    is_slow = bare_start_s > LIMITS_SET_AT_S
+    assert ("This machine is 2.0 times as slow" in quiet_report(rows)) == is_slow
 
 
 def test_a_noisy_round_counts_for_no_program() -> None:

@@ -15,11 +15,6 @@ from tests.store.rig import SETTINGS, answered, asked, rows, save_chat
 NOW = 1_800_000_000_000
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "chats.db"
-
-
 async def texts(store: ConversationStore, chat: str, message: str | None = None) -> list[str]:
     stored = await store.load(chat, message_id=message)
     return [one.text for one in stored.history]

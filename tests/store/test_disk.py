@@ -15,11 +15,6 @@ ROOT = Path(__file__).parents[2]
 BIG = "word " * 20_000
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "chats.db"
-
-
 async def until_saved(store: ConversationStore) -> None:
     with anyio.fail_after(5):  # the promise: at most five seconds after there is room
         while store.unsaved:

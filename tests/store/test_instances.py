@@ -15,11 +15,6 @@ from tests.support.seeds import sampled
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "chats.db"
-
-
 async def test_an_answer_of_a_living_program_is_left_alone(path: Path) -> None:
     async with open_store(path) as first:
         journal = first.journal(SETTINGS)

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 NOW = 1_800_000_000_000
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "chats.db"
-
-
 def ticking(path: Path) -> AbstractAsyncContextManager[ConversationStore]:
     ticks = count(NOW, 1000)
     return open_store(path, clock_ms=lambda: next(ticks))

@@ -37,11 +37,6 @@ STEPS = (*shipped_migrations(), Migration(SHIPPED + 1, NEXT))
 COPY = f"chats-before-{SHIPPED + 1}.db"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "chats.db"
-
-
 def test_the_shipped_steps_are_numbered_without_gaps() -> None:
     assert [step.number for step in shipped_migrations()] == [1, 2, 3, 4]
 
