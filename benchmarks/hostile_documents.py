@@ -38,7 +38,7 @@ FRAMES = 90
 """Frames a document is spread over when it comes token by token."""
 BEAT_S = 0.004
 PRESS_S = 0.05
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 REFERENCE_S = 10.0
 REFERENCES = ("table of 3,000 rows", "5,000 rules", "20,000 lines of text as code")
 STALL, P99, FIRST, SETTLE, ESCAPE = 0.100, 0.050, 0.250, 2.0, 0.100
@@ -166,14 +166,14 @@ async def feed(transcript: Watched, text: str, figures: Figures, *, whole: bool)
         await asyncio.sleep(max(began + number * FRAME_S - time.monotonic(), 0.0))
     transcript.finish("answer")
     ended = time.monotonic()
-    while transcript.busy and time.monotonic() < ended + PATIENCE_S:
+    while transcript.busy and time.monotonic() < ended + TIMEOUT_S:
         await asyncio.sleep(BEAT_S)
         if not figures.settled and transcript.settled:
             figures.settled = time.monotonic() - ended
     figures.refined = time.monotonic() - ended
     figures.settled = figures.settled or figures.refined
     await asyncio.sleep(PRESS_S * 5)
-    figures.first = transcript.drawn_at - began if transcript.drawn_at else PATIENCE_S
+    figures.first = transcript.drawn_at - began if transcript.drawn_at else TIMEOUT_S
 
 
 async def measure(text: str, *, whole: bool) -> Figures:

@@ -16,7 +16,7 @@ from tests.library.downloads.pull_killing import Verdict, killed_pull
 TIMES = 200
 OF_ONE = 5
 SIZE = 12_000_000
-LEAST_REUSED = 0.95
+MIN_REUSED = 0.95
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
         f"pulls that ended right {ended}/{pulls}; wrong files {len(whole.wrong)} {whole.wrong[:3]}"
     )
     print(f"had come by the kills {whole.reported / 1e6:.0f} MB, reused {whole.share:.2%}")
-    return 1 if whole.wrong or ended < pulls or whole.share < LEAST_REUSED else 0
+    return 1 if whole.wrong or ended < pulls or whole.share < MIN_REUSED else 0
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST_EXAMPLES = 100
+MIN_EXAMPLES = 100
 CORE, PROVIDERS = "stage-02-core-provider", "stage-11-vllm-openai"
 TITLES: Mapping[str, Sequence[str]] = {
     CORE: (
@@ -199,8 +199,8 @@ def _fault(test: Function | None) -> str | None:
         value = keyword.value
         if not (isinstance(value, ast.Constant) and isinstance(value.value, int)):
             return f"{test.name}: max_examples must be a plain number"
-        if value.value < LEAST_EXAMPLES:
-            return f"{test.name} has {value.value} examples, not {LEAST_EXAMPLES}"
+        if value.value < MIN_EXAMPLES:
+            return f"{test.name} has {value.value} examples, not {MIN_EXAMPLES}"
         return None
     return f"{test.name} names no number of examples"
 

@@ -14,7 +14,7 @@ EARLY = 0.2
 """How many of the aborts come before the server has seen the prompt."""
 TITLE = "Please, and take your time"
 """What every prompt begins with, and so what every chat is called."""
-SHORTEST, LONGEST = 25, 50
+MIN_LENGTH, MAX_LENGTH = 25, 50
 """Turns until a new chat is begun."""
 SWITCH_EVERY = 80
 """Turns from one switch between saved chats to the next."""
@@ -48,7 +48,7 @@ def plan(turns: int, seed: int) -> Iterator[Turn]:
     for number in range(1, turns + 1):
         before: Before = "nothing"
         if until_new == 0:
-            before, until_new = "new chat", chance.randint(SHORTEST, LONGEST)
+            before, until_new = "new chat", chance.randint(MIN_LENGTH, MAX_LENGTH)
         elif number % SWITCH_EVERY == 0:
             before = "other chat"
         until_new -= 1

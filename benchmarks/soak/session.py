@@ -10,7 +10,7 @@ from typing import IO
 from benchmarks.soak.plan import TITLE, Turn
 from tests.support.pty_session import PtySession, wait_until
 
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 SHOWN_S = 3.0
 """How long a chat that was chosen may take to be on the screen."""
 AGAIN_S = 0.2
@@ -55,7 +55,7 @@ class Person:
     def take(self, turn: Turn) -> None:
         """Ask one prompt and see it through to its end, or stop it."""
         # A prompt sent before the last answer failed waits in the queue until a retry.
-        self.session.wait_for(self._is_at_rest, PATIENCE_S)
+        self.session.wait_for(self._is_at_rest, TIMEOUT_S)
         self.session.forget()
         self.session.write(f"{turn.prompt}\r")
         if turn.kind != "endless":
@@ -85,7 +85,7 @@ class Person:
 
         def choose() -> None:
             self.session.write(CTRL_R)
-            self.session.wait_for("Enter open", PATIENCE_S)
+            self.session.wait_for("Enter open", TIMEOUT_S)
             self.session.write(DOWN * row)
             self.session.write("\r")
 
@@ -95,7 +95,7 @@ class Person:
 
     def rest(self) -> None:
         """Wait until nothing comes any more."""
-        self.session.wait_for(self._is_at_rest, PATIENCE_S)
+        self.session.wait_for(self._is_at_rest, TIMEOUT_S)
         self.session.forget()
 
     def settle(self) -> None:
@@ -110,11 +110,11 @@ class Person:
         while True:
             self.rest()
             leave()
-            self.session.wait_for(lambda: is_there() or self._is_asked(), PATIENCE_S)
+            self.session.wait_for(lambda: is_there() or self._is_asked(), TIMEOUT_S)
             if not wait_until(self._is_asked, ASKED_S):
                 return
             self.session.write(ESC)
-            self.session.wait_for(lambda: not self._is_asked(), PATIENCE_S)
+            self.session.wait_for(lambda: not self._is_asked(), TIMEOUT_S)
 
     def _is_asked(self) -> bool:
         return "An answer is in progress" in self.session.screen_text()
@@ -125,9 +125,9 @@ class Person:
             # A key that comes while the chat changes counts for the one that is left.
             if wait_until(lambda: "auto-approve" not in self.session.screen_text(), SHOWN_S):
                 self.session.write(SHIFT_TAB)
-            if wait_until(lambda: "auto-approve reads" in self.session.screen_text(), PATIENCE_S):
+            if wait_until(lambda: "auto-approve reads" in self.session.screen_text(), TIMEOUT_S):
                 return
-        self.session.wait_for("auto-approve reads", PATIENCE_S)
+        self.session.wait_for("auto-approve reads", TIMEOUT_S)
 
     def _press_until_ended(self, number: int) -> None:
         """Press again where Esc came before there was anything to stop."""
@@ -144,5 +144,5 @@ class Person:
         return "Esc stop" not in text and "queued" not in text
 
     def _await(self, word: str, number: int) -> None:
-        if not self.log.has(word, number, PATIENCE_S):
+        if not self.log.has(word, number, TIMEOUT_S):
             raise SystemExit(f"turn {number}: no {word}\n{self.session.screen_text()}")

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"|\x1b(?P<esc>[ -/]*[0-Z\\^-~])"
     r"|(?P<c0>[\x00-\x1a\x1c-\x1f\x7f-\x9f])"
 )
-_LONGEST = 65536
+_MAX_LENGTH = 65536
 _KNOWN_MODES = frozenset({"2026", "25", "1", "1000", "1006", "2004"})
 _ALTERNATE = frozenset({"1049", "1047", "47"})
 
@@ -56,7 +56,7 @@ class Emulator:
         while place < end:
             match = _TOKEN.match(text, place)
             if match is None:
-                if end - place < _LONGEST:  # the rest of a sequence is on its way
+                if end - place < _MAX_LENGTH:  # the rest of a sequence is on its way
                     self._rest = text[place:]
                     return
                 place += 1

@@ -23,7 +23,7 @@ MEMORY = Path("/dev/shm")
 PEER_TIMES = 2.0
 """How many times as long a peer takes, mostly to start, and to show what is long there."""
 PEER_FIRST_S = 6
-MOST_REPEATED = 3
+MAX_REPEATED = 3
 """How many rounds of a case are repeated at most because others used the machine."""
 
 
@@ -66,7 +66,7 @@ class Suite:
     def _rounds(self, group: Sequence[Case], seeds: Seeds) -> Iterator[Row]:
         """Measure a group; a round in which others used the machine is repeated."""
         rows = Rows([])
-        for at in range(max(case.rounds for case in group) + MOST_REPEATED):
+        for at in range(max(case.rounds for case in group) + MAX_REPEATED):
             for case in group:
                 if at >= case.rounds + self._repeats(case, rows):
                     continue
@@ -77,7 +77,7 @@ class Suite:
     def _repeats(self, case: Case, rows: Rows) -> int:
         """Return how many rounds of a case have to be repeated, on a machine that was quiet."""
         noisy = {row.round for row in rows.noisy if row.case == case.name}
-        return min(MOST_REPEATED, len(noisy)) if self._load <= BUSY else 0
+        return min(MAX_REPEATED, len(noisy)) if self._load <= BUSY else 0
 
     def _load_once(self, groups: Sequence[Sequence[Case]]) -> None:
         """Start every program once, so that compiling and reading from disk are not measured."""

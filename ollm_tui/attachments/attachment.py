@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, TypeVar
 import anyio
 import anyio.to_thread
 
-from ollm_tui.attachments.media import MOST_MEDIA_BYTES, AttachedMedia, media_again, media_of
+from ollm_tui.attachments.media import MAX_MEDIA_BYTES, AttachedMedia, media_again, media_of
 from ollm_tui.attachments.paths import readings
 from ollm_tui.config.regular_file import TooLongError, read_bounded, real_path
 from ollm_tui.dataclass import dataclass, field
@@ -28,10 +28,10 @@ from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import ImageContent, MediaContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_TOGETHER_BYTES: Final = 50_000_000
+MAX_TOGETHER_BYTES: Final = 50_000_000
 """Limit for all files of one message together; most servers have a lower one."""
 _KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
-_LONGEST_SHOWN: Final = 200
+_MAX_SHOWN_LENGTH: Final = 200
 _READING_S: Final = 60.0
 """A picture on a slow network disk may take a while; the chat can be used meanwhile."""
 _REASONS: Final[Mapping[int, str]] = {
@@ -42,9 +42,9 @@ _REASONS: Final[Mapping[int, str]] = {
     errno.ELOOP: "has links that form a loop or changed while reading",
     errno.ENAMETOOLONG: "has a name in it that is too long",
 }
-MOST_PICTURE_BYTES: Final = 20_000_000
-MOST_PIXELS: Final = 50_000_000
-MOST_TEXT_BYTES: Final = 200_000
+MAX_PICTURE_BYTES: Final = 20_000_000
+MAX_PIXELS: Final = 50_000_000
+MAX_TEXT_BYTES: Final = 200_000
 SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
 """The kinds that all servers with vision accept."""
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
@@ -58,7 +58,7 @@ _OTHER_PICTURES: Final = (
     (lazy_re(rb"%PDF-"), "PDF"),
     (lazy_re(rb"\s*(?:<\?xml[^>]*>\s*)?<svg", re.IGNORECASE), "SVG"),
 )
-PATIENCE_S: Final = 10.0
+TIMEOUT_S: Final = 10.0
 """How long a disk may take: a network folder that is gone never answers."""
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class FileBytes:
 
 def shown_path(path: Path) -> str:
     """Return a path for display: invisible characters spelled out, and shortened."""
-    return clean_name(os.fsencode(path).decode(errors="replace")[-_LONGEST_SHOWN:])
+    return clean_name(os.fsencode(path).decode(errors="replace")[-_MAX_SHOWN_LENGTH:])
 
 
 def refusal(sentence: str, hint: str | None = None) -> AIError:
@@ -207,13 +207,13 @@ def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedImage:
         raise refusal(
             f"{file.name} is a {header.kind.upper()} file. {_SENDABLE}; convert it first."
         )
-    if len(file.data) > MOST_PICTURE_BYTES:
-        most = MOST_PICTURE_BYTES // 1_000_000
+    if len(file.data) > MAX_PICTURE_BYTES:
+        most = MAX_PICTURE_BYTES // 1_000_000
         raise refusal(f"{file.name} has {len(file.data) / 1e6:,.1f} MB; {most} MB is the limit.")
     pixels = header.width * header.height
-    if pixels > MOST_PIXELS:
+    if pixels > MAX_PIXELS:
         shown = f"{header.width:,} x {header.height:,} pixels"
-        raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million is the limit.")
+        raise refusal(f"{file.name} has {shown}; {MAX_PIXELS // 1_000_000} million is the limit.")
     content = ImageContent(
         data=to_base64(file.data),
         mime_type=f"image/{header.kind}",
@@ -230,8 +230,8 @@ def _other_picture(data: bytes) -> str | None:
 
 
 def _text(file: FileBytes) -> AttachedText:
-    if len(file.data) > MOST_TEXT_BYTES:
-        most = MOST_TEXT_BYTES // 1000
+    if len(file.data) > MAX_TEXT_BYTES:
+        most = MAX_TEXT_BYTES // 1000
         raise refusal(
             f"{file.name} has {len(file.data) / 1000:,.0f} kB; text up to {most} kB is put into a"
             " prompt."
@@ -253,7 +253,7 @@ async def attach(path: Path) -> Attachment:
     """
 
     def work() -> Attachment:
-        attachment = attachment_of(read_file(path, MOST_MEDIA_BYTES))
+        attachment = attachment_of(read_file(path, MAX_MEDIA_BYTES))
         if isinstance(attachment, AttachedText):
             return attachment
         return replace(attachment, path=path.absolute())
@@ -279,7 +279,7 @@ async def attach_image(path: Path) -> AttachedImage:
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
     """
-    return await _in_thread(lambda: image_of(read_file(path, MOST_PICTURE_BYTES)), path)
+    return await _in_thread(lambda: image_of(read_file(path, MAX_PICTURE_BYTES)), path)
 
 
 async def existing_paths(text: str) -> Sequence[Path]:
@@ -308,10 +308,10 @@ async def named_paths(text: str) -> Sequence[Path]:
 
 async def _in_thread(work: Callable[[], T], path: Path) -> T:
     try:
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except TimeoutError:
         raise refusal(
-            f"{shown_path(path)} could not be read within {PATIENCE_S:g} s.",
+            f"{shown_path(path)} could not be read within {TIMEOUT_S:g} s.",
             "The disk or the network behind it does not answer.",
         ) from None

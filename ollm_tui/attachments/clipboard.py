@@ -13,7 +13,7 @@ from typing import Final
 from anyio.to_thread import run_sync
 
 from ollm_tui.attachments.attachment import (
-    MOST_PICTURE_BYTES,
+    MAX_PICTURE_BYTES,
     AttachedImage,
     FileBytes,
     image_of,
@@ -23,7 +23,7 @@ from ollm_tui.config.paths import find_program
 from ollm_tui.decode.images import read_image_header
 from ollm_tui.lazy import lazy_re
 
-PATIENCE_S: Final = 5.0
+TIMEOUT_S: Final = 5.0
 _TYPES: Final = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _ATTACH: Final = "Save it to a file, and attach that with /attach FILE."
@@ -55,8 +55,8 @@ async def clipboard_picture(
     header = read_image_header(data) if data else None
     if not data or header is None:
         raise refusal(_NONE, f"Copy one first, or: {_ATTACH[0].lower()}{_ATTACH[1:]}")
-    if len(data) > MOST_PICTURE_BYTES:
-        most = MOST_PICTURE_BYTES // 1_000_000
+    if len(data) > MAX_PICTURE_BYTES:
+        most = MAX_PICTURE_BYTES // 1_000_000
         raise refusal(f"The picture in the clipboard has more than {most} MB.", _ATTACH)
     return image_of(FileBytes(f"clipboard.{header.kind}", data))
 
@@ -124,12 +124,12 @@ class _Clipboard:
             )
         except OSError:
             return b""
-        limit = threading.Timer(PATIENCE_S, program.kill)
+        limit = threading.Timer(TIMEOUT_S, program.kill)
         limit.start()
         try:
             assert program.stdout is not None
             # base64 and hexadecimal digits take up to twice as much
-            return program.stdout.read(2 * MOST_PICTURE_BYTES + 100)
+            return program.stdout.read(2 * MAX_PICTURE_BYTES + 100)
         finally:
             limit.cancel()
             program.kill()

@@ -26,13 +26,13 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 Kind: TypeAlias = Literal["file", "skill"]
 AGENTS: Final = "AGENTS.md"
 SKILL: Final = "SKILL.md"
-MOST_BYTES: Final = 200_000
-MOST_SKILLS: Final = 200
-_HIGHEST: Final = 20
+MAX_BYTES: Final = 200_000
+MAX_SKILLS: Final = 200
+_MAX_PARENTS: Final = 20
 """Folders above the one of the program that are looked at."""
 _NAME: Final = lazy_re(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _HEAD: Final = lazy_re(r"---[ \t]*\n(?P<head>.*?\n)---[ \t]*(?:\n|\Z)(?P<body>.*)", re.DOTALL)
-_LONGEST_ABOUT: Final = 1024
+_MAX_DESCRIPTION_LENGTH: Final = 1024
 _SECTION: Final = lazy_re(
     r"\n*<instructions from=\"(?P<name>[^\"\n]*)\">\n(?P<text>.*?)\n</instructions>", re.DOTALL
 )
@@ -72,7 +72,7 @@ class InstructionFiles:
         for place, root in self._skill_folders():
             for skill in _skills(place, root):
                 skills.setdefault(skill.name, skill)
-        return [*files, *(skills[name] for name in sorted(skills)[:MOST_SKILLS])]
+        return [*files, *(skills[name] for name in sorted(skills)[:MAX_SKILLS])]
 
     def read(self, name: str) -> InstructionFile:
         """Return the instructions of that name.
@@ -96,7 +96,7 @@ class InstructionFiles:
 
     def _folders(self) -> Iterator[Path]:
         """Yield the folder of the program, and inside a repository those up to its root."""
-        above = [self._folder, *self._folder.parents][:_HIGHEST]
+        above = [self._folder, *self._folder.parents][:_MAX_PARENTS]
         root = next((folder for folder in above if is_there(folder / ".git")), self._folder)
         for folder in above:
             yield folder
@@ -121,7 +121,7 @@ def _skills(folder: Path, root: Path | None) -> Iterator[InstructionFile]:
         names = sorted(entry.name for entry in os.scandir(folder))
     except OSError:
         return
-    for name in names[:MOST_SKILLS]:
+    for name in names[:MAX_SKILLS]:
         if _NAME.fullmatch(name) and is_there(folder / name / SKILL):
             try:
                 yield _skill(folder / name, root)
@@ -145,7 +145,7 @@ def _skill(folder: Path, root: Path | None) -> InstructionFile:
             f"{path} is no skill: it has to begin with a name, which is that of its folder, and a "
             "description between two lines ---."
         )
-    about = " ".join(about.split())[:_LONGEST_ABOUT]
+    about = " ".join(about.split())[:_MAX_DESCRIPTION_LENGTH]
     text = f"{match['body'].strip()}\n\nFiles that this names are in {folder}."
     return InstructionFile(name=folder.name, kind="skill", path=path, about=about, text=text)
 
@@ -154,7 +154,7 @@ def _read(path: Path, root: Path | None) -> str:
     """Read a file; a project may not pass off what is outside of it as its own."""
     if root is not None and not real_path(path).is_relative_to(real_path(root)):
         raise OSError(errno.EXDEV, "it is a link to a file outside of the project")
-    return read_bounded(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
+    return read_bounded(path, MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def _refusal(sentence: str, hint: str | None = None) -> AIError:

@@ -46,7 +46,7 @@ _COMMANDS: Final = {
 _STEMS: Final = {"image": "picture", "video": "video", "audio": "music", "document": "document"}
 _OPENED_S: Final = 86_400.0
 """How long a file that was written to be opened stays."""
-_MOST_NAMES: Final = 1000
+_MAX_NAMES: Final = 1000
 
 
 def kind_of_name(name: str) -> Literal["image", "video", "audio"] | None:
@@ -163,7 +163,7 @@ def _written(data: bytes, suffixes: tuple[str, ...], name: str, kind: str) -> Pa
 def _names(suffixes: tuple[str, ...], name: str, kind: str) -> Iterator[Path]:
     if not name:
         yield from (
-            Path(f"{_STEMS[kind]}-{number}{suffixes[0]}") for number in range(1, _MOST_NAMES)
+            Path(f"{_STEMS[kind]}-{number}{suffixes[0]}") for number in range(1, _MAX_NAMES)
         )
         return
     path = expanded(Path(name))

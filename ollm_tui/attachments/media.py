@@ -12,8 +12,8 @@ from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import AudioContent, DocumentContent, MediaContent, VideoContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_MEDIA_BYTES: Final = 50_000_000
-MOST_DOCUMENT_BYTES: Final = 32_000_000
+MAX_MEDIA_BYTES: Final = 50_000_000
+MAX_DOCUMENT_BYTES: Final = 32_000_000
 _SENT_VIDEOS: Final = frozenset({"mp4", "mov", "webm", "avi"})
 _STILL: Final = (b"hei", b"hev", b"mif", b"msf", b"avi")
 """How the brands of pictures begin that are kept in the boxes of a video."""
@@ -43,7 +43,7 @@ def media_of(name: str, data: bytes) -> AttachedMedia | None:
     kind, content = _content(name, data) or ("", None)
     if content is None:
         return None
-    most = MOST_DOCUMENT_BYTES if kind == "pdf" else MOST_MEDIA_BYTES
+    most = MAX_DOCUMENT_BYTES if kind == "pdf" else MAX_MEDIA_BYTES
     if len(data) > most:
         raise AIError(
             ErrorCode.BAD_REQUEST,

@@ -19,10 +19,10 @@ from urllib.parse import unquote_to_bytes
 from ollm_tui.config.paths import expanded
 from ollm_tui.lazy import lazy_re
 
-LONGEST_PATH: Final = 4096
-MOST_DROPPED: Final = 20
+MAX_PATH_LENGTH: Final = 4096
+MAX_DROPPED: Final = 20
 """Files that are dropped at once."""
-_LONGEST_DROP: Final = MOST_DROPPED * LONGEST_PATH
+_MAX_DROP_LENGTH: Final = MAX_DROPPED * MAX_PATH_LENGTH
 _FILE_END: Final = lazy_re(
     r"\.(?:png|jpe?g|jfif|gif|webp|bmp|heic|heif|avif|tiff?|svg|pdf"
     r"|wav|mp3|m4a|ogg|oga|opus|flac|aac|mp4|m4v|mov|webm|avi)['\"]?\Z",
@@ -31,7 +31,7 @@ _FILE_END: Final = lazy_re(
 _FILE_URL: Final = lazy_re(
     r"file:(?://(?:localhost)?(?=/)|(?=/(?!/)))(?P<path>/.*)\Z", re.IGNORECASE | re.DOTALL
 )
-MOST_FILES: Final = 20_000
+MAX_FILES: Final = 20_000
 """The most that are searched; more would make every letter wait."""
 _WALK_S: Final = 1.5
 """How long a walk may take; it returns what it has found by then."""
@@ -42,10 +42,10 @@ _ELSEWHERE: Final = ("/", "~", "./", "../")
 
 def may_be_files(text: str) -> bool:
     """Whether a pasted text may be nothing but paths of files to attach."""
-    if len(text) > _LONGEST_DROP:
+    if len(text) > _MAX_DROP_LENGTH:
         return False
     text = text.strip()
-    return _FILE_END.search(text) is not None and text.count("\n") < MOST_DROPPED
+    return _FILE_END.search(text) is not None and text.count("\n") < MAX_DROPPED
 
 
 def readings(text: str) -> Iterator[tuple[Path, ...]]:
@@ -53,7 +53,7 @@ def readings(text: str) -> Iterator[tuple[Path, ...]]:
     seen = set()
     for words in _wordings(text.strip()):
         paths = tuple(path for word in words if (path := as_path(word)) is not None)
-        if paths and len(paths) == len(words) <= MOST_DROPPED and paths not in seen:
+        if paths and len(paths) == len(words) <= MAX_DROPPED and paths not in seen:
             seen.add(paths)
             yield paths
 
@@ -62,7 +62,7 @@ def as_path(word: str) -> Path | None:
     """Read one path, with `~` for the home folder, or a `file://` URL; None for what is neither."""
     if url := _FILE_URL.match(word):
         word = os.fsdecode(unquote_to_bytes(url["path"]))
-    if not word or "\0" in word or len(word) > LONGEST_PATH:
+    if not word or "\0" in word or len(word) > MAX_PATH_LENGTH:
         return None
     try:
         os.fsencode(word)
@@ -113,7 +113,7 @@ def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
     entries = _entries(root / expanded(Path(shown)), hidden=begun.startswith("."))
     return [
         f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}"
-        for entry in islice(entries, MOST_FILES)
+        for entry in islice(entries, MAX_FILES)
     ]
 
 
@@ -125,7 +125,7 @@ def _below(root: Path, clock: Callable[[], float]) -> Iterator[str]:
     while folders:
         shown = folders.popleft()
         for entry in _entries(root / shown):
-            if count == MOST_FILES or clock() > until:
+            if count == MAX_FILES or clock() > until:
                 return
             count += 1
             name = f"{shown}{entry.name}"

@@ -11,10 +11,10 @@ from ollm_tui.config.regular_file import is_there, read_bounded, why_unreadable
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_BYTES: Final = 200_000
-MOST_LISTED: Final = 500
+MAX_BYTES: Final = 200_000
+MAX_LISTED: Final = 500
 _NAME: Final = lazy_re(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_LONGEST_LINE: Final = 80
+_MAX_LINE_LENGTH: Final = 80
 PLACEHOLDER: Final = lazy_re(r"\{\{ ?(?P<name>[A-Za-z_][A-Za-z0-9_ -]{0,39}?) ?\}\}")
 _MARK: Final = lazy_re(rf"{PLACEHOLDER.pattern}|\$(?P<all>ARGUMENTS)\b|\$(?P<number>[1-9])(?!\d)")
 
@@ -28,7 +28,7 @@ class SnippetFolder:
     def listed(self) -> Mapping[str, str]:
         """Return the names, each with the first line of its text."""
         try:
-            files = sorted(self.folder.glob("*.md"))[:MOST_LISTED]
+            files = sorted(self.folder.glob("*.md"))[:MAX_LISTED]
         except OSError:
             return {}
         return {file.stem: _first_line(file) for file in files if _NAME.fullmatch(file.stem)}
@@ -41,7 +41,7 @@ class SnippetFolder:
         """
         path = self._path(name)
         try:
-            return read_bounded(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
+            return read_bounded(path, MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
         except FileNotFoundError:
             raise _refusal(f"No snippet “{name}”.", "/snippet lists them.") from None
         except (OSError, ValueError) as error:
@@ -56,8 +56,8 @@ class SnippetFolder:
         path, data = self._path(name), text.encode("utf-8", "replace")
         if not replaces and is_there(path):
             raise _refusal(f"There is a snippet “{name}” already.", f"/snippet edit {name}")
-        if not text.strip() or len(data) > MOST_BYTES:
-            raise _refusal(f"A snippet has 1 to {MOST_BYTES // 1000} kB of text.")
+        if not text.strip() or len(data) > MAX_BYTES:
+            raise _refusal(f"A snippet has 1 to {MAX_BYTES // 1000} kB of text.")
         try:
             # a link in the place of the file stays one
             write_private(path.resolve() if path.is_symlink() else path, data)
@@ -87,10 +87,10 @@ class SnippetFolder:
 
 def _first_line(file: Path) -> str:
     try:
-        text = read_bounded(file, MOST_BYTES).decode("utf-8-sig")
+        text = read_bounded(file, MAX_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         return why_unreadable(error)
-    return next(iter(text.strip().splitlines()), "")[:_LONGEST_LINE]
+    return next(iter(text.strip().splitlines()), "")[:_MAX_LINE_LENGTH]
 
 
 def _refusal(sentence: str, hint: str | None = None) -> AIError:

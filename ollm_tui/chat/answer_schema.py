@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio.to_thread
 
-from ollm_tui.attachments.paths import LONGEST_PATH, as_path
+from ollm_tui.attachments.paths import MAX_PATH_LENGTH, as_path
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ollm_tui.tools.json_schema import SchemaChecker
 
 T = TypeVar("T")
-_MOST_FILE_BYTES: Final = 1_000_000
-_LONGEST_TOLD: Final = 20_000
+_MAX_FILE_BYTES: Final = 1_000_000
+_MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of a schema that the model is told in words; the server gets all of it."""
 _SLICED_CHARS: Final = 256_000
 _CORRECT: Final = "Correct the schema, or leave it out."
@@ -93,7 +93,7 @@ class AnswerSchema:
     def _instruction(self, *, has_tools: bool) -> str:
         answer = "Write your final answer" if has_tools else "Answer"
         schema = dump_json(dict(self._schema))
-        if len(schema) > _LONGEST_TOLD:
+        if len(schema) > _MAX_REPORTED_LENGTH:
             return f"{answer} as one JSON value only, without any other text."
         return (
             f"{answer} as one JSON value only, without any other text. It must match this "
@@ -166,13 +166,13 @@ def schema_file(name: str) -> str | None:
 
 def load_schema(name: str) -> JsonObject:
     """Read a JSON Schema as `read_schema` does, blocking."""
-    path, shown = as_path(name), clean_line(name[:LONGEST_PATH])
+    path, shown = as_path(name), clean_line(name[:MAX_PATH_LENGTH])
     if path is None:
         raise AIError(
             ErrorCode.BAD_REQUEST, "That is not the path of a JSON Schema.", hint="Name a file."
         )
     try:
-        schema = parse_json(read_bounded(path, _MOST_FILE_BYTES).decode("utf-8-sig"))
+        schema = parse_json(read_bounded(path, _MAX_FILE_BYTES).decode("utf-8-sig"))
     except BadJson as error:
         raise _unusable(f"{shown} is not JSON: {error}") from None
     except (OSError, ValueError) as error:

@@ -23,7 +23,7 @@ from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.refusals import refuses_tools
 from ollm_tui.providers.router import ResolvedModel, same_model
 
-PATIENCE_S: Final = 2.0
+TIMEOUT_S: Final = 2.0
 """How long to wait for a server before an attachment is sent anyway."""
 MEDIA_WORDS: Final[Mapping[str, str]] = {
     "image": "pictures",
@@ -47,7 +47,7 @@ class MediaSupport:
     async def lacking(self, resolved: ResolvedModel, wanted: Collection[str]) -> frozenset[str]:
         """Return which of the wanted types a model is known not to take, or its server.
 
-        Queries the server once, if nothing is known, and waits at most `PATIENCE_S`.
+        Queries the server once, if nothing is known, and waits at most `TIMEOUT_S`.
         """
         lacking, address = self.known(resolved, wanted), str(resolved.ref)
         is_known = _capability(resolved.info) is not None or address in self._listed
@@ -81,7 +81,7 @@ class MediaSupport:
 
 async def _ask(resolved: ResolvedModel) -> ModelCapability | None:
     provider, name = resolved.provider, resolved.ref.model
-    with anyio.move_on_after(PATIENCE_S):
+    with anyio.move_on_after(TIMEOUT_S):
         try:
             if isinstance(provider, SupportsShow):
                 return _capability(await show_model(provider, name))

@@ -24,14 +24,14 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
 
 WAY_OUT: Final = "Leave out the oldest messages instead, or choose another model."
-_LONGEST_RESULT: Final = 600
+_MAX_RESULT_LENGTH: Final = 600
 """Characters of a tool's result that are summarised."""
-_LONGEST_CALL: Final = 300
-_SHORTEST_PIECE: Final = 200
+_MAX_CALL_LENGTH: Final = 300
+_MIN_PIECE_LENGTH: Final = 200
 """Characters; a window that does not hold so many is too small."""
-_MOST_TOKENS: Final = 2048
+_MAX_TOKENS: Final = 2048
 """The longest summary, in tokens."""
-_MOST_WITH_THINKING: Final = 6144
+_MAX_TOKENS_WITH_THINKING: Final = 6144
 _CHARS_PER_TOKEN: Final = 4
 _INSTRUCTIONS: Final = (
     "You summarise a conversation between a user and an assistant, so that the assistant can "
@@ -78,12 +78,12 @@ def _entries(message: Message) -> list[str]:
     if is_compaction(message):
         return [words]
     if message.role == "tool":
-        return [f"Result of {message.name or 'a tool'}: {_trimmed(words, _LONGEST_RESULT)}"]
+        return [f"Result of {message.name or 'a tool'}: {_trimmed(words, _MAX_RESULT_LENGTH)}"]
     who = {"user": "User", "assistant": "Assistant"}.get(message.role, message.role)
     entries = [f"{who}: {words}"] if words else []
     for call in message.tool_calls:
         arguments = call.raw_args if call.args is None else json.dumps(call.args)
-        entries.append(f"{who} calls {call.name}: {_trimmed(arguments, _LONGEST_CALL)}")
+        entries.append(f"{who} calls {call.name}: {_trimmed(arguments, _MAX_CALL_LENGTH)}")
     return entries
 
 
@@ -155,9 +155,11 @@ class SummaryRun:
             )
             tokens = await self._guard.count(builder.request(), self._resolved)
             if tokens > most:
-                if end - at <= _SHORTEST_PIECE:
+                if end - at <= _MIN_PIECE_LENGTH:
                     raise _too_small(window)
-                size = max(_SHORTEST_PIECE, (end - at) * min(most * 9, tokens * 8) // (tokens * 10))
+                size = max(
+                    _MIN_PIECE_LENGTH, (end - at) * min(most * 9, tokens * 8) // (tokens * 10)
+                )
                 continue
             self.progress.begin(at / len(text))
             summary = await self._ask(builder)
@@ -167,8 +169,8 @@ class SummaryRun:
 
     def _answer_tokens(self, window: int, *, may_think: bool) -> int:
         if may_think:
-            return min(_MOST_WITH_THINKING, window // 3)
-        return min(_MOST_TOKENS, window // 6)
+            return min(_MAX_TOKENS_WITH_THINKING, window // 3)
+        return min(_MAX_TOKENS, window // 6)
 
     async def _thinking(self) -> tuple[PlannedThinking | None, bool]:
         """Return the plan without thinking if the model can, and whether it may think all the same.

@@ -28,8 +28,8 @@ from ollm_tui.tools.arguments import find_faults
 RUNS: Final = 3
 """How often each task is asked: a model does not answer the same every time."""
 TASK_S: Final = 300.0
-_MOST_TOKENS: Final = 4096
-_MOST_TURNS: Final = 5
+_MAX_TOKENS: Final = 4096
+_MAX_TURNS: Final = 5
 
 _TEXT: Final[JsonObject] = {"type": "string"}
 TOOLS: Final = (
@@ -234,11 +234,11 @@ class _ToolChecker:
 
     async def _problem(self, way: ToolWay, task: ToolTask) -> str | None:
         tools = _TaskTools(task)
-        limits = ChatLimits(max_turns=_MOST_TURNS, prompt_s=TASK_S)
+        limits = ChatLimits(max_turns=_MAX_TURNS, prompt_s=TASK_S)
         parts = replace(self.parts, tools=tools, modes=_OneMode(way), limits=limits, compacts=None)
         names = tuple(schema.name for schema in TOOLS)
         client = ChatClient(parts, Conversation(model=self.model, tools=names))
-        options = ChatOptions(options=GenerationOptions(max_tokens=_MOST_TOKENS))
+        options = ChatOptions(options=GenerationOptions(max_tokens=_MAX_TOKENS))
         events: list[ChatEvent] = []
         async with client.chat(task.prompt, options, self.wish.signal) as stream:
             events.extend([event async for event in stream])

@@ -44,9 +44,9 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.tools import ToolCall
 
-MOST_RETRIES = 2
+MAX_RETRIES = 2
 FIRST_WAIT_S = 0.5
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 """A longer Retry-After is not waited for; the error is shown instead."""
 _CONNECTION_FAULTS = frozenset({"refused", "connect_timeout", "dns", "closed"})
 
@@ -57,13 +57,13 @@ def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random
     Retried are failed connections and statuses that may be temporary. The server's Retry-After
     counts; else the wait doubles each time, with jitter.
     """
-    if retry > MOST_RETRIES or not error.retryable:
+    if retry > MAX_RETRIES or not error.retryable:
         return None
     if error.status is None and error.details.get("fault") not in _CONNECTION_FAULTS:
         return None
     retry_after_s = error.details.get("retry_after_s")
     if isinstance(retry_after_s, int | float):
-        return float(retry_after_s) if retry_after_s <= LONGEST_WAIT_S else None
+        return float(retry_after_s) if retry_after_s <= MAX_WAIT_S else None
     return round(FIRST_WAIT_S * 2.0 ** (retry - 1) * (0.75 + jitter() / 2), 1)
 
 

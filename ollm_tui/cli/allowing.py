@@ -12,8 +12,8 @@ from ollm_tui.shell.words import fits, read_pattern
 from ollm_tui.tools.ask_person import NOT_ASKED
 from ollm_tui.tools.prepared import AsksPerson, preview_of
 
-_LONGEST: Final = 200
-_MOST: Final = 5
+_MAX_LENGTH: Final = 200
+_MAX_LISTED: Final = 5
 SHELL: Final = "shell"
 FETCH: Final = "web_fetch"
 
@@ -92,7 +92,7 @@ class NobodyToAsk:
         about = preview.parts[0][1] if preview is not None and tells else ""
         if preview is not None and not about:
             about = preview.summary.rstrip(".")
-        self.needed.append(clean_line(f"{call.name} {about}".strip())[:_LONGEST])
+        self.needed.append(clean_line(f"{call.name} {about}".strip())[:_MAX_LENGTH])
         return Approval(allowed=False, reason="It needs an approval, and nobody can give it here.")
 
     @property
@@ -101,6 +101,6 @@ class NobodyToAsk:
         unread, calls = tuple(dict.fromkeys(self.unread)), list(dict.fromkeys(self.needed))
         if not calls:
             return unread
-        more = f" and {len(calls) - _MOST} more" if len(calls) > _MOST else ""
-        listed = "; ".join(calls[:_MOST])
+        more = f" and {len(calls) - _MAX_LISTED} more" if len(calls) > _MAX_LISTED else ""
+        listed = "; ".join(calls[:_MAX_LISTED])
         return (*unread, f"Approval was needed, and --allow did not give it: {listed}{more}.")

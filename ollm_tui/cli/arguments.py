@@ -339,7 +339,7 @@ def _read_run(values: dict[str, Any]) -> None:
         values["prompt"] = " ".join(words)
 
 
-LARGEST_PROMPT_BYTES = 16_000_000
+MAX_PROMPT_BYTES = 16_000_000
 
 
 def read_prompt(typed: str | None) -> str | None:
@@ -373,7 +373,7 @@ def piped_text() -> str | None:
 
 
 def _read_all() -> str:
-    content = sys.stdin.buffer.read(LARGEST_PROMPT_BYTES + 1)
-    if len(content) > LARGEST_PROMPT_BYTES:
-        raise UsageError(f"The piped text is over {LARGEST_PROMPT_BYTES // 1_000_000} MB.")
+    content = sys.stdin.buffer.read(MAX_PROMPT_BYTES + 1)
+    if len(content) > MAX_PROMPT_BYTES:
+        raise UsageError(f"The piped text is over {MAX_PROMPT_BYTES // 1_000_000} MB.")
     return content.decode("utf-8-sig", errors="replace")

@@ -67,13 +67,13 @@ def _show(arguments: Arguments, output: Output) -> int:
 def _check(arguments: Arguments, output: Output) -> int:
     # As above.
     from ollm_tui.cli.settings import checked, load_private
-    from ollm_tui.config.origin import MOST_LISTED
+    from ollm_tui.config.origin import MAX_LISTED
 
     loaded = load_private(default_paths(), os.environ, arguments.flags, output)
     problems = checked(loaded, default_paths())
-    for problem in problems[:MOST_LISTED]:
+    for problem in problems[:MAX_LISTED]:
         output.line(f"{problem.severity}: {problem}")
-    if (left := len(problems) - MOST_LISTED) > 0:
+    if (left := len(problems) - MAX_LISTED) > 0:
         output.line(f"And {left:,} more; fix these to see them.")
     if not problems:
         known = "" if is_there(loaded.path) else " (no such file; using the defaults)"

@@ -8,7 +8,7 @@ from ollm_tui.cli.arguments import Arguments, piped_text
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.settings import load_private
 from ollm_tui.config.backends import SERVICES
-from ollm_tui.config.keys.stored_keys import HUB, LONGEST_KEY, StoredKeys, key_path_of
+from ollm_tui.config.keys.stored_keys import HUB, MAX_KEY_LENGTH, StoredKeys, key_path_of
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted, nearest
 from ollm_tui.config.paths import default_paths
@@ -92,6 +92,6 @@ def _typed_key(name: str) -> str:
     if piped is None and not sys.stdin.isatty():
         raise UsageError("There is no key.", f"Pipe it in: ollm keys set {name} < FILE")
     key = (getpass(f"Key of {name} (not shown): ") if piped is None else piped).strip()
-    if not key or len(key) > LONGEST_KEY or not key.isprintable() or not key.isascii():
+    if not key or len(key) > MAX_KEY_LENGTH or not key.isprintable() or not key.isascii():
         raise UsageError("This is not a key: a key is one line of letters, digits and signs.")
     return key

@@ -16,7 +16,7 @@ from ollm_tui.config.regular_file import open_regular
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.redact import environment_secrets, redactor
 
-LARGEST_LOG_BYTES = 1_000_000
+MAX_LOG_BYTES = 1_000_000
 Failure: TypeAlias = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 )
@@ -76,7 +76,7 @@ class LogFile(logging.FileHandler):
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
         private_folder(path.parent)
-        if path.exists() and path.stat().st_size > LARGEST_LOG_BYTES:
+        if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
             path.replace(path.with_name(f"{path.name}.old"))
         descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         return TextIOWrapper(

@@ -122,7 +122,7 @@ def _question(model: FoundModel) -> str:
 
 
 _YES = frozenset({"y", "yes"})
-_LONGEST = 100
+_MAX_LENGTH = 100
 
 
 def confirm(question: str, output: Output) -> bool:
@@ -133,7 +133,7 @@ def confirm(question: str, output: Output) -> bool:
         )
     output.question(f"{question} [y/N]")
     try:
-        return sys.stdin.readline(_LONGEST).strip().lower() in _YES
+        return sys.stdin.readline(_MAX_LENGTH).strip().lower() in _YES
     except KeyboardInterrupt:
         output.end_line()
         raise

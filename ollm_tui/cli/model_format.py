@@ -17,7 +17,7 @@ Address: TypeAlias = Callable[[ModelRef], str]
 """Writes the address of a model as people do."""
 YES_NO: Mapping[bool | None, str] = {True: "yes", False: "no", None: ""}
 _FOREVER_S = 10 * 365 * 86_400
-_LONGEST_VALUE = 60
+_MAX_VALUE_LENGTH = 60
 _KINDS = ("audio", "image", "video")
 
 
@@ -153,8 +153,8 @@ def with_replaced(source: str, below: Iterable[tuple[str, str]]) -> str:
 
 def on_one_line(text: str) -> str:
     """Return the beginning of a value, short enough for a column; a dash for none."""
-    first = text[: _LONGEST_VALUE + 1].replace("\n", "\\n")
-    return (first if len(first) <= _LONGEST_VALUE else f"{first[:_LONGEST_VALUE]}…") or "-"
+    first = text[: _MAX_VALUE_LENGTH + 1].replace("\n", "\\n")
+    return (first if len(first) <= _MAX_VALUE_LENGTH else f"{first[:_MAX_VALUE_LENGTH]}…") or "-"
 
 
 def setting_json(value: EffectiveValue) -> JsonObject:

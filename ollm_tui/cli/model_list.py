@@ -22,7 +22,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.model_lookup import PATIENCE_S, gpu_share_of, memory_of
+from ollm_tui.runtime.model_lookup import TIMEOUT_S, gpu_share_of, memory_of
 
 _LIST_HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
 Entry = tuple[ModelRef, ModelInfo]
@@ -63,9 +63,9 @@ def run_list(arguments: Arguments, output: Output) -> int:
 async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
     catalog = runtime.catalog
     if provider is None:
-        return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
+        return await catalog.refresh(within_s=TIMEOUT_S), catalog.shown_address
     adapter = await runtime.router.provider(provider)
-    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)], catalog.shown_address
+    return [await catalog.listing(adapter.name, within_s=TIMEOUT_S)], catalog.shown_address
 
 
 def _fits(entry: Entry, words: Sequence[str], address: Address) -> bool:

@@ -23,15 +23,15 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.model_lookup import PATIENCE_S
+from ollm_tui.runtime.model_lookup import TIMEOUT_S
 
-MOST = 50
+MAX_RESULTS = 50
 """Entries that are shown."""
 _NAMED = 5
 DescribeFit: TypeAlias = Callable[[RegistryEntry], str]
 """Returns a word or two on whether a model fits this machine."""
-_LONGEST = 60
-_MOST_SIZES = 2
+_MAX_LENGTH = 60
+_MAX_SIZES = 2
 _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -40,15 +40,15 @@ def run_search(arguments: Arguments, output: Output) -> int:
     entries, machine, address = in_runtime(
         arguments, output, partial(_search, arguments.models, output)
     )
-    shown = entries[:MOST]
+    shown = entries[:MAX_RESULTS]
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
         output.table(*table_of(shown, address, fit_column(machine)))
     if not shown:
         output.note("No models found. Try fewer words.")
-    elif len(entries) > MOST:
-        output.note(f"These are the first {MOST}; add words to narrow the search.")
+    elif len(entries) > MAX_RESULTS:
+        output.note(f"These are the first {MAX_RESULTS}; add words to narrow the search.")
     return OK if shown else ERROR
 
 
@@ -86,7 +86,7 @@ async def _search(
         group.start_soon(look_at_machine)
         if not options.offline:
             group.start_soon(ask_hub)
-    entries = registry.search(options.text, purpose=options.purpose, limit=MOST + 1)
+    entries = registry.search(options.text, purpose=options.purpose, limit=MAX_RESULTS + 1)
     # What the hub finds by words that are in none of its facts comes last.
     known = {entry.id for entry in entries}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
@@ -126,7 +126,7 @@ def _single_match(
 
 async def _note_installed(catalog: ModelCatalog, registry: ModelRegistry) -> None:
     """Mark installed models; a server that does not answer has none."""
-    listings = await catalog.refresh(within_s=PATIENCE_S, services=False)
+    listings = await catalog.refresh(within_s=TIMEOUT_S, services=False)
     registry.note_installed(
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
@@ -219,9 +219,9 @@ def entry_json(entry: RegistryEntry) -> JsonObject:
 
 
 def _sizes(entry: RegistryEntry) -> str:
-    smallest = sorted(entry.sizes.items(), key=lambda one: one[1])[:_MOST_SIZES]
+    smallest = sorted(entry.sizes.items(), key=lambda one: one[1])[:_MAX_SIZES]
     return ", ".join(f"{name} {size_text(size)}" for name, size in smallest)
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"

@@ -16,7 +16,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime
 
-MOST_RUNS = 100
+MAX_RUNS = 100
 
 
 class _Attempts:
@@ -47,8 +47,8 @@ class _Attempts:
 def run_tool_check(arguments: Arguments, output: Output) -> int:
     """Check one model; without a way that works the exit code is 1."""
     runs = arguments.models.runs
-    if not 1 <= runs <= MOST_RUNS:
-        raise UsageError(f"--runs takes 1 to {MOST_RUNS}.")
+    if not 1 <= runs <= MAX_RUNS:
+        raise UsageError(f"--runs takes 1 to {MAX_RUNS}.")
     attempts = _Attempts(output)
     wish = CheckWish(report=attempts.add, runs=runs)
     name, check, is_kept = in_stoppable_runtime(

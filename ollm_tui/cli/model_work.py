@@ -37,7 +37,7 @@ from ollm_tui.runtime.create import draft_of, profile_of
 if TYPE_CHECKING:
     from ollm_tui.cli.pull_report import PullReport
 
-_LONGEST_TEMPLATE: Final = 1_000_000
+_MAX_TEMPLATE_LENGTH: Final = 1_000_000
 _STOPPED: Final = "Stopped. Repeat the command to try again."
 _Work: TypeAlias = Callable[[ReportProgress], Awaitable[object]]
 
@@ -151,7 +151,7 @@ async def _create(
 
 def _template(path: Path) -> str:
     try:
-        return read_bounded(path, _LONGEST_TEMPLATE).decode()
+        return read_bounded(path, _MAX_TEMPLATE_LENGTH).decode()
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
 

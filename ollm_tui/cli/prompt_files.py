@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.attachments.attachment import (
-    MOST_TOGETHER_BYTES,
+    MAX_TOGETHER_BYTES,
     AttachedText,
     Attachment,
     attach,
@@ -19,7 +19,7 @@ from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 
-MOST_FILES: Final = 20
+MAX_FILES: Final = 20
 
 
 async def with_files(
@@ -31,14 +31,14 @@ async def with_files(
         UsageError: one of them cannot be sent; nothing is sent then.
     """
     count = len(images) + len(files)
-    if count > MOST_FILES:
+    if count > MAX_FILES:
         what = "files" if files else "pictures"
-        raise UsageError(f"{count} {what} are too many; {MOST_FILES} is the limit.")
+        raise UsageError(f"{count} {what} are too many; {MAX_FILES} is the limit.")
     attached = [await _attached(name, "--image", attach_image) for name in images]
     attached += [await _attached(name, "--attach", attach) for name in files]
     media = [one for one in attached if not isinstance(one, AttachedText)]
-    if sum(one.size for one in media) > MOST_TOGETHER_BYTES:
-        what, most = "files" if files else "pictures", MOST_TOGETHER_BYTES // 1_000_000
+    if sum(one.size for one in media) > MAX_TOGETHER_BYTES:
+        what, most = "files" if files else "pictures", MAX_TOGETHER_BYTES // 1_000_000
         raise UsageError(f"The {what} have more than {most} MB together.")
     if output.is_watched:
         for one in media:

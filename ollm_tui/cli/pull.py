@@ -44,7 +44,7 @@ from ollm_tui.runtime.compose import Runtime
 STARTER = "starter"
 PullTarget: TypeAlias = HubAddress | UrlFile | LocalFiles | StarterPackage | str
 """A text is for a provider: a name, or `provider://name`."""
-_LONGEST = 20
+_MAX_LENGTH = 20
 FindMachine: TypeAlias = Callable[[], Awaitable[Machine]]
 
 
@@ -260,7 +260,7 @@ async def _prompt_for(
 ) -> Variant:
     """Show a short list and take a number; Enter alone is the recommended one."""
     output.note(f"{repo.model.repo} has:")
-    for number, variant in enumerate(variants[:_LONGEST], start=1):
+    for number, variant in enumerate(variants[:_MAX_LENGTH], start=1):
         mark = "*" if number - 1 == best else " "
         size = size_text(variant.size) or "size unknown"
         judged = _fit(variant, repo, fits)
@@ -269,7 +269,7 @@ async def _prompt_for(
     usual = f", Enter takes {_name(variants[best])} (*)" if best is not None else ""
     while True:
         output.question(f"Which one? A number{usual}:")
-        reading = partial(sys.stdin.readline, _LONGEST)
+        reading = partial(sys.stdin.readline, _MAX_LENGTH)
         line = await anyio.to_thread.run_sync(reading, abandon_on_cancel=True)
         answer = line.strip()
         if line and not answer and best is not None:

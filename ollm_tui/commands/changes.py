@@ -9,9 +9,9 @@ from ollm_tui.commands.tool_host import ByCommands, ChangedFile, TakenBack
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 
-MOST_ROWS: Final = 1_000
+MAX_ROWS: Final = 1_000
 """Lines of diffs that are shown at once."""
-_MOST_NAMED: Final = 50
+_MAX_NAMED: Final = 50
 
 
 def _parts(_host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -61,8 +61,8 @@ def _by_commands(changes: ByCommands) -> list[str]:
     rows: list[str] = []
     if changes.files:
         named = [f"{clean_name(name)} ({what})" for name, what in changes.files.items()]
-        more = [f"and {len(named) - _MOST_NAMED:,} more"] if len(named) > _MOST_NAMED else []
-        listed = ", ".join([*named[:_MOST_NAMED], *more])
+        more = [f"and {len(named) - _MAX_NAMED:,} more"] if len(named) > _MAX_NAMED else []
+        listed = ", ".join([*named[:_MAX_NAMED], *more])
         rows.append(
             f"While commands ran, these files changed, which /undo cannot restore: {listed}."
         )
@@ -77,8 +77,8 @@ def _rows(files: Sequence[ChangedFile]) -> list[str]:
         rows += one.text.split("\n")
         if not one.is_current:
             rows.append(f"[{one.shown} has changed since; this is what the tools did.]")
-    left = len(rows) - MOST_ROWS
+    left = len(rows) - MAX_ROWS
     if left > 0:
         more = f"[{counted(left, 'more line')}; /diff FILE shows one file.]"
-        return [*rows[:MOST_ROWS], more]
+        return [*rows[:MAX_ROWS], more]
     return rows

@@ -153,17 +153,17 @@ async def begin_private(host: CommandHost, argument: str) -> None:
         host.say("/private starts a private chat, and /private off one that is saved.", "error")
 
 
-LONGEST_TITLE: Final = 200
+MAX_TITLE_LENGTH: Final = 200
 
 
 @command("rename", aliases=("title",), usage="TITLE")
 async def rename_chat(host: CommandHost, argument: str) -> None:
     """Rename this chat."""
-    title = " ".join(argument.split())[:LONGEST_TITLE].rstrip()
+    title = " ".join(argument.split())[:MAX_TITLE_LENGTH].rstrip()
     if not host.conversation().messages:
         host.say("This chat is empty. Send a message first, then rename it.")
     elif not title:
-        current = clean_line((host.conversation().title or "")[:LONGEST_TITLE])
+        current = clean_line((host.conversation().title or "")[:MAX_TITLE_LENGTH])
         is_called = f"This chat is called “{current}”." if current else "This chat has no title."
         host.say(f"{is_called} To rename it: /rename TITLE")
     else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LOG_LINES: Final = 20
 _GIST: Final = 60
-_MOST_PROMPTS: Final = 20
+_MAX_PROMPTS: Final = 20
 _ACTS: Final[Mapping[str, bool]] = {"restart": True, "on": True, "off": False}
 _NONE: Final = (
     "The settings name no MCP servers. `ollm mcp add NAME -- COMMAND` in a shell adds one; start "
@@ -170,8 +170,8 @@ def _offers(server: "McpServer") -> Iterator[str]:
     """Write the prompts and how many resources there are, with how they are used."""
     commands = [one.signature for one in prompt_commands({server.name: server})]
     if commands:
-        more = f" and {len(commands) - _MOST_PROMPTS} more" if len(commands) > _MOST_PROMPTS else ""
-        yield f"Prompts: {', '.join(commands[:_MOST_PROMPTS])}{more}"
+        more = f" and {len(commands) - _MAX_PROMPTS} more" if len(commands) > _MAX_PROMPTS else ""
+        yield f"Prompts: {', '.join(commands[:_MAX_PROMPTS])}{more}"
     catalogue = server.catalogue
     counts = [
         counted(len(one), word)

@@ -120,7 +120,7 @@ async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> 
         host.say(f"{error.message} {error.hint}" if error.hint else error.message, "error")
 
 
-MOST_SUGGESTIONS: Final = 100
+MAX_SUGGESTIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,6 @@ def _best(
     is_argument: bool = False,
 ) -> Suggestions | None:
     kept = sorted(((rank, one) for rank, one in ranked if rank is not None), key=itemgetter(0))
-    most = MOST_SUGGESTIONS if is_argument else None  # the commands themselves are few
+    most = MAX_SUGGESTIONS if is_argument else None  # the commands themselves are few
     items = tuple(one for _, one in kept[:most])
     return Suggestions(start, query, items, is_argument) if items else None

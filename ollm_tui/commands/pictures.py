@@ -16,7 +16,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 _OPTION: Final = lazy_re(r'(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>"[^"]*"|\S*)')
 _SIZE: Final = lazy_re(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 _NUMBER: Final = lazy_re(r"-?[0-9]{1,18}")
-_MOST: Final = 20
+_MAX_PICTURES: Final = 20
 _VARIATIONS: Final = 4
 _FORM: Final = "Try: /image a red cat --size 512x512 --seed 42 --count 2"
 _WORDS: Final = (
@@ -46,7 +46,9 @@ async def draw_picture(host: CommandHost, argument: str) -> None:
         case "again" if not rest:
             await _again(host, 1)
         case "vary" if not rest or _NUMBER.fullmatch(rest.strip()):
-            await _again(host, _number("vary", rest.strip(), 1, _MOST) if rest else _VARIATIONS)
+            await _again(
+                host, _number("vary", rest.strip(), 1, _MAX_PICTURES) if rest else _VARIATIONS
+            )
         case "edit" if rest.strip():
             await _edit(host, _parsed(rest))
         case "save" if not re.search(r"\s", rest.strip()):
@@ -92,7 +94,7 @@ def _with_option(wish: DrawingWish, name: str, value: str) -> DrawingWish:
         case "seed":
             return replace(wish, seed=_number("--seed", value, -(10**18), 10**18))
         case "count":
-            return replace(wish, count=_number("--count", value, 1, _MOST))
+            return replace(wish, count=_number("--count", value, 1, _MAX_PICTURES))
         case "model" if value:
             return replace(wish, model=value)
         case _:
@@ -102,7 +104,7 @@ def _with_option(wish: DrawingWish, name: str, value: str) -> DrawingWish:
 def _number(name: str, value: str, low: int, high: int) -> int:
     number = int(value) if _NUMBER.fullmatch(value) else None
     if number is None or not low <= number <= high:
-        limits = "" if high > _MOST else f" from {low} to {high}"
+        limits = "" if high > _MAX_PICTURES else f" from {low} to {high}"
         raise AIError(ErrorCode.BAD_REQUEST, f"{name} takes a whole number{limits}.")
     return number
 

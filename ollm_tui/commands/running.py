@@ -10,10 +10,10 @@ from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.lazy import lazy_re
 
-MOST_TURNS: Final = 100
-MOST_OUTPUT: Final = 4_000
+MAX_TURNS: Final = 100
+MAX_OUTPUT_LENGTH: Final = 4_000
 """Characters of the end of an output that are shown."""
-LONGEST_COMMAND: Final = 200
+MAX_COMMAND_LENGTH: Final = 200
 _HOW: Final = "/continue, /continue N for N turns, /continue wrap or /continue stop."
 _NUMBER: Final = lazy_re(r"#?([0-9]{1,6})")
 
@@ -41,14 +41,14 @@ async def go_on(host: CommandHost, argument: str) -> None:
     number = _NUMBER.fullmatch(word)
     if not word:
         host.loop.go_on()
-    elif number is not None and 1 <= int(number[1]) <= MOST_TURNS:
+    elif number is not None and 1 <= int(number[1]) <= MAX_TURNS:
         host.loop.go_on(int(number[1]))
     elif word == "wrap":
         host.loop.wrap_up()
     elif word == "stop":
         host.loop.give_up()
     else:
-        host.say(f"Write {_HOW} N is 1 to {MOST_TURNS}.", "error")
+        host.say(f"Write {_HOW} N is 1 to {MAX_TURNS}.", "error")
 
 
 def _running(host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -117,11 +117,11 @@ async def jobs(host: CommandHost, argument: str) -> None:
         host.say("Stopping it." if is_stopping else "It has ended already.")
     else:
         output = clean(job.output).strip("\n")
-        host.say(f"{_line(job)}\n{output[-MOST_OUTPUT:] or 'It printed nothing.'}")
+        host.say(f"{_line(job)}\n{output[-MAX_OUTPUT_LENGTH:] or 'It printed nothing.'}")
 
 
 def _line(job: BackgroundJob) -> str:
     minutes, seconds = divmod(round(job.seconds), 60)
     took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     state = f"runs for {took}" if job.is_running else job.words.rstrip(".")
-    return f"{clean_line(job.command[:LONGEST_COMMAND])} · {state}"
+    return f"{clean_line(job.command[:MAX_COMMAND_LENGTH])} · {state}"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ollm_tui.dataclass import dataclass, field
 
 DEFAULT_PROVIDER = "local"
-LARGEST_AUTHORITIES = 16 * 1024 * 1024
+MAX_AUTHORITIES_BYTES = 16 * 1024 * 1024
 """Bytes of a `ca_file`; the usual bundle of all authorities has 250 kB."""
 PRESET_PRIORITY = -10
 SERVICE_PRIORITY = -20

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, MAX_AUTHORITIES_BYTES, SERVICES
 from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Severity, dotted, nearest
 from ollm_tui.config.provider_settings import ProviderSettings
@@ -197,14 +197,14 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
 
 def _why_no_authorities(file: Path | None) -> str | None:
     try:
-        if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
+        if file is None or b"-----BEGIN" in read_bounded(file, MAX_AUTHORITIES_BYTES):
             return None
     except (OSError, ValueError) as error:
         return why_unreadable(error)
     return "it holds no certificate in PEM form"
 
 
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 PROVIDER_NAME = lazy_re(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -231,7 +231,7 @@ def _exists(config: AppConfig, name: str) -> bool:
 def _unknown_name(
     config: AppConfig, path: KeyPath, name: str, origin_of: OriginOf
 ) -> ConfigProblem:
-    known = f"Available: {', '.join(islice(config.providers, _MOST_NAMED))}."
+    known = f"Available: {', '.join(islice(config.providers, _MAX_NAMED))}."
     find_hint = partial(_similar_name, config, name, known)
     origin = origin_of(path)
     subject = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"

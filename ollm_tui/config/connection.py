@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ollm_tui.config.backends import BACKEND, OLLAMA, PRESETS, SERVICES, defaults_of
 from ollm_tui.config.origin import (
-    HIGHEST_RANK,
+    MAX_RANK,
     ConfigProblem,
     KeyPath,
     Layers,
@@ -160,9 +160,7 @@ def _of_addresses(layers: Layers, name: str) -> list[Setting]:
     return [setting for setting in settings if _urls(setting)]
 
 
-def _top_addresses(
-    layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
-) -> list[Setting]:
+def _top_addresses(layers: Layers, name: str, ranks: range = range(MAX_RANK + 1)) -> list[Setting]:
     settings = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
     top = max((setting.rank for setting in settings), default=None)
     return [setting for setting in settings if setting.rank == top]

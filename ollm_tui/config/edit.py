@@ -12,7 +12,7 @@ from tomlkit.items import InlineTable, Item, Table
 from ollm_tui.config.origin import KeyPath, dotted
 from ollm_tui.config.private_file import folder_lock, write_private
 from ollm_tui.config.regular_file import read_bounded, real_path, why_unreadable
-from ollm_tui.config.toml_file import LARGEST_FILE_BYTES, key_path, toml_values
+from ollm_tui.config.toml_file import MAX_FILE_BYTES, key_path, toml_values
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TomlValue: TypeAlias = str | int | float | bool | list[Any] | Mapping[str, Any]
@@ -114,7 +114,7 @@ def file_text(path: Path) -> str:
     """
     try:
         toml_values(path)  # bounds what the slower parser below is given
-        return read_bounded(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
+        return read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         return ""
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Table = TypeVar("Table", bound=Section)
-_MOST_ROUNDS = 50
+_MAX_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def _absolute(section: Table, folder: Path) -> Table:
 def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
     """Return the valid settings and a problem for each value that had to be dropped."""
     problems: dict[str, ConfigProblem] = {}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         try:
             return read_section(AppConfig, layers.nested()), [*problems.values()]
         except MistakesError as error:

@@ -10,8 +10,8 @@ from ollm_tui.lazy import lazy_re
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
 _BARE = lazy_re(r"[A-Za-z0-9_-]+")
-_MOST_COMPARED = 200
-_LONGEST_COMPARED = 64
+_MAX_COMPARED = 200
+_MAX_COMPARED_LENGTH = 64
 """Characters; the time for comparing words grows with the product of their lengths."""
 
 
@@ -31,9 +31,9 @@ class Origin:
         return f"{self.name}:{self.line}" if self.line else self.name
 
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Problems shown when a program starts."""
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Problems shown by `ollm config check`."""
 DEFAULT = Origin("default")
 
@@ -46,8 +46,8 @@ def dotted(path: KeyPath) -> str:
 def summarize(problems: Iterable[object]) -> tuple[str, ...]:
     """Return the first of many problems, and a note about the others."""
     listed = tuple(problems)
-    sentences = tuple(map(str, listed[:MOST_SHOWN]))
-    left = len(listed) - MOST_SHOWN
+    sentences = tuple(map(str, listed[:MAX_SHOWN]))
+    left = len(listed) - MAX_SHOWN
     return sentences if left <= 0 else (*sentences, f"And {left:,} more: see `ollm config check`.")
 
 
@@ -87,14 +87,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     # Costs some milliseconds at the start and is only needed after a typing mistake.
     from difflib import get_close_matches
 
-    short = (name for name in islice(known, _MOST_COMPARED) if len(name) <= _LONGEST_COMPARED)
+    short = (name for name in islice(known, _MAX_COMPARED) if len(name) <= _MAX_COMPARED_LENGTH)
     by_lower = {name.lower(): name for name in short}
-    wanted = word[:_LONGEST_COMPARED].lower().replace("-", "_")
+    wanted = word[:_MAX_COMPARED_LENGTH].lower().replace("-", "_")
     close = get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
 
-HIGHEST_RANK = 5
+MAX_RANK = 5
 
 
 @dataclass(frozen=True, slots=True)

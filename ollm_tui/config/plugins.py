@@ -26,7 +26,7 @@ Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
 T = TypeVar("T")
 
 PREFIX = "ollm_tui."
-_LARGEST_BYTES: Final = 1_000_000
+_MAX_BYTES: Final = 1_000_000
 _METADATA: Final = (".dist-info", ".egg-info")
 _NAME = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _VERSION = lazy_re(r"[A-Za-z0-9.!+_-]{1,32}")
@@ -150,7 +150,7 @@ def _may_hold_plugins(place: str) -> bool:
 
 def _names_groups(info: Path) -> bool:
     try:
-        return f"[{PREFIX}".encode() in read_bounded(info / "entry_points.txt", _LARGEST_BYTES)
+        return f"[{PREFIX}".encode() in read_bounded(info / "entry_points.txt", _MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, TooLongError):

@@ -15,8 +15,8 @@ from ollm_tui.sections.reading import read_section
 from ollm_tui.sections.section import MistakesError
 
 NO_PROFILE = "none"
-LONGEST_NAME = 64
-_MOST_NAMED = 20
+MAX_NAME_LENGTH = 64
+_MAX_NAMED = 20
 _PLACES: Mapping[str, KeyPath] = {
     "model": ("model",),
     "system_prompt": ("system_prompt",),
@@ -49,13 +49,13 @@ def is_no_profile(name: str | None) -> bool:
 
 
 NAME_HINT = (
-    f"Use 1 to {LONGEST_NAME} characters without blanks around them, and not `{NO_PROFILE}`."
+    f"Use 1 to {MAX_NAME_LENGTH} characters without blanks around them, and not `{NO_PROFILE}`."
 )
 
 
 def is_profile_name(name: str) -> bool:
     """Whether a profile can be chosen by this name."""
-    is_plain = name.isprintable() and name == name.strip() and 0 < len(name) <= LONGEST_NAME
+    is_plain = name.isprintable() and name == name.strip() and 0 < len(name) <= MAX_NAME_LENGTH
     return is_plain and not is_no_profile(name)
 
 
@@ -115,5 +115,5 @@ def similar_profile(names: Sequence[str], wanted: str) -> str:
     if not names:
         return "There are no profiles yet: /save NAME in a chat writes one."
     near = nearest(wanted, names)
-    listed = ", ".join(islice(names, _MOST_NAMED))
+    listed = ", ".join(islice(names, _MAX_NAMED))
     return f"Did you mean `{near}`?" if near else f"Available: {listed}."

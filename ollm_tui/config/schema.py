@@ -18,7 +18,7 @@ from ollm_tui.config.tables.extra_settings import (
 )
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.values import (
-    LARGEST_WINDOW,
+    MAX_WINDOW,
     FilePath,
     HowLong,
     Idle,
@@ -207,7 +207,7 @@ class EmbeddedConfig(EngineSettings):
         description="Disk space for what unloaded models have read of saved chats, in MB; 0 keeps "
         "nothing.",
     )
-    context: Annotated[int, Bounds(ge=256, le=LARGEST_WINDOW), NoSwitch] = setting(
+    context: Annotated[int, Bounds(ge=256, le=MAX_WINDOW), NoSwitch] = setting(
         4096, description="Context window of a loaded model, in tokens, at most its own."
     )
     model_folders: list[FilePath] = setting(

@@ -10,8 +10,8 @@ from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreada
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.lazy import lazy_re
 
-LARGEST_FILE_BYTES = 1_000_000
-DEEPEST = 64
+MAX_FILE_BYTES = 1_000_000
+MAX_DEPTH = 64
 """Limit for the parts of a key and for nesting, because the parser takes quadratic time."""
 # An unclosed string ends with its line or the file, so that every character is read once.
 _TOKEN = lazy_re(
@@ -44,13 +44,13 @@ class TomlFile:
 def read_toml(path: Path) -> TomlFile:
     """Read a settings file; a missing one is empty."""
     try:
-        content = read_bounded(path, LARGEST_FILE_BYTES)
+        content = read_bounded(path, MAX_FILE_BYTES)
     except FileNotFoundError:
         if path.is_symlink():
             return _unreadable(path, "The file is a link that leads nowhere.")
         return TomlFile(path)
     except TooLongError:
-        return _unreadable(path, f"The file is over {LARGEST_FILE_BYTES // 1000} kB.")
+        return _unreadable(path, f"The file is over {MAX_FILE_BYTES // 1000} kB.")
     except (OSError, ValueError) as error:
         return _unreadable(path, f"The file cannot be read: {why_unreadable(error)}.")
     try:
@@ -72,7 +72,7 @@ def toml_values(path: Path) -> dict[str, object]:
         OSError: It cannot be read.
         ValueError: It is too long, not UTF-8, not TOML, or nested too deep.
     """
-    return _values(_decoded(read_bounded(path, LARGEST_FILE_BYTES)))
+    return _values(_decoded(read_bounded(path, MAX_FILE_BYTES)))
 
 
 def _decoded(content: bytes) -> str:
@@ -80,14 +80,14 @@ def _decoded(content: bytes) -> str:
 
 
 def _values(text: str) -> dict[str, object]:
-    if _most_parts(text) > DEEPEST:
-        raise ValueError(f"a key has over {DEEPEST} parts")
+    if _max_parts(text) > MAX_DEPTH:
+        raise ValueError(f"a key has over {MAX_DEPTH} parts")
     try:
         values = tomllib.loads(text)
     except RecursionError as error:
         raise ValueError("its tables and lists are nested too deep") from error
     level: list[object] = [values]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _inside(outer)]
     if level:
         raise ValueError("its tables and lists are nested too deep")
@@ -99,7 +99,7 @@ def _inside(value: object) -> Iterable[object]:
     return (item for item in inner if isinstance(item, dict | list))
 
 
-def _most_parts(text: str) -> int:
+def _max_parts(text: str) -> int:
     """Count the parts of the longest key, before the parser sees it."""
     most = dots = 0
     for token in _TOKEN.findall(text):

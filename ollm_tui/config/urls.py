@@ -18,7 +18,7 @@ _FORBIDDEN = lazy_re(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})
 _END_OF_HOST = lazy_re(r"[/?]")
 _HOST = lazy_re(r"[A-Za-z0-9._-]+")
-_HIGHEST_PORT = 65535
+_MAX_PORT = 65535
 SECRET = "«set»"
 NO_PROXY = "none"
 """The setting `proxy` for direct connections."""
@@ -124,11 +124,11 @@ def _ipv6(host: str) -> str:
 def _port(text: str | None, default: int, *, lenient: bool) -> int:
     if text is None:
         return default
-    if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= _HIGHEST_PORT:
+    if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= _MAX_PORT:
         return int(text)
     if lenient:
         return default
-    raise ValueError(f"A port is a number from 1 to {_HIGHEST_PORT}.")
+    raise ValueError(f"A port is a number from 1 to {_MAX_PORT}.")
 
 
 def url_origin(url: str) -> str:

@@ -15,7 +15,7 @@ from ollm_tui.sections.marks import Bounds, Check, Convert, JsonSchema, Length, 
 from ollm_tui.sections.section import Secret
 
 _HEADER_NAME = lazy_re(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-LARGEST_WINDOW = 100_000_000
+MAX_WINDOW = 100_000_000
 """Tokens; ten times as much as any model has."""
 
 BUILT_IN_KINDS = tuple(ADAPTERS)
@@ -103,5 +103,5 @@ Strength = Annotated[float, Bounds(ge=0, le=10, is_finite=True), NoSwitch]
 """For what changes the choice of tokens; no server accepts more."""
 Penalty = Annotated[float, Bounds(ge=-2, le=2, is_finite=True), NoSwitch]
 Share = Annotated[float, Bounds(ge=0, le=1, is_finite=True), NoSwitch]
-TokenCount = Annotated[int, Bounds(ge=1, le=LARGEST_WINDOW), NoSwitch]
+TokenCount = Annotated[int, Bounds(ge=1, le=MAX_WINDOW), NoSwitch]
 Priority = Annotated[int, Bounds(ge=-1_000_000, le=1_000_000), NoSwitch]

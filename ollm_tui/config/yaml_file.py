@@ -14,12 +14,12 @@ from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreada
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.lazy import lazy_re
 
-LARGEST_YAML_BYTES: Final = 1_000_000
-DEEPEST: Final = 50
-MOST_ALIASES: Final = 100
-MOST_VALUES: Final = 20_000
+MAX_YAML_BYTES: Final = 1_000_000
+MAX_DEPTH: Final = 50
+MAX_ALIASES: Final = 100
+MAX_VALUES: Final = 20_000
 """Values in one file; what an alias stands for counts each time."""
-_MOST_DIGITS: Final = 18
+_MAX_DIGITS: Final = 18
 _WHOLE: Final = lazy_re(r"[-+]?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = lazy_re(
     r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
@@ -76,12 +76,12 @@ def read_yaml(path: Path) -> YamlFile:
         YamlProblem: it cannot be read.
     """
     try:
-        content = read_bounded(path, LARGEST_YAML_BYTES)
+        content = read_bounded(path, MAX_YAML_BYTES)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise
     except TooLongError:
-        message = f"The file is over {LARGEST_YAML_BYTES // 1000} kB."
+        message = f"The file is over {MAX_YAML_BYTES // 1000} kB."
         raise YamlFile(path).problem(message) from None
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
@@ -180,8 +180,8 @@ class _Reader:
             raise self._bad(line, "Lists and tables take no tag here.")
         if self._is_key():
             raise self._bad(line, "A key must be text.")
-        if len(self._open) >= DEEPEST:
-            raise self._bad(line, f"Lists and tables are nested more than {DEEPEST} deep.")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._bad(line, f"Lists and tables are nested more than {MAX_DEPTH} deep.")
         path = self._next_path()
         if path:
             self.lines.setdefault(path, line)
@@ -194,8 +194,8 @@ class _Reader:
 
     def _alias(self, anchor: str, line: int) -> None:
         self._aliases += 1
-        if self._aliases > MOST_ALIASES:
-            raise self._bad(line, f"The file has more than {MOST_ALIASES} aliases.")
+        if self._aliases > MAX_ALIASES:
+            raise self._bad(line, f"The file has more than {MAX_ALIASES} aliases.")
         if self._is_key():
             raise self._bad(line, "A key must be text.")
         if anchor not in self._anchors:
@@ -261,8 +261,8 @@ class _Reader:
 
     def _count(self, more: int, line: int) -> None:
         self._values += more
-        if self._values > MOST_VALUES:
-            raise self._bad(line, f"The file has more than {MOST_VALUES:,} values.")
+        if self._values > MAX_VALUES:
+            raise self._bad(line, f"The file has more than {MAX_VALUES:,} values.")
 
     def _bad(self, line: int, message: str) -> YamlProblem:
         return _at(self._path, line, message)
@@ -272,7 +272,7 @@ def plain_value(text: str) -> object:
     """Return the value of a text without quotes: a number, a word such as `true`, or the text."""
     if text in _WORDS:
         return _WORDS[text]
-    if len(text) <= _MOST_DIGITS:
+    if len(text) <= _MAX_DIGITS:
         if _WHOLE.fullmatch(text):
             return int(text)
         if _NUMBER.fullmatch(text) and isfinite(number := float(text)):

@@ -22,7 +22,7 @@ from ollm_tui.decode.think_pieces import ThinkOutput, ThinkPiece
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.request import ThinkingChannels
 
-MOST_HEADER: Final = 512
+MAX_HEADER_LENGTH: Final = 512
 """Characters between the beginning of a message and its text; more of them are no header."""
 _RECIPIENT: Final = lazy_re(r"\bto=([^\s<]+)")
 _WORD: Final = lazy_re(r"\w+")
@@ -106,7 +106,7 @@ class ChannelSplitter:
     def _in_header(self, text: str, at: int, final: bool) -> int:
         """Read up to the text of the message."""
         start, end = self._header_ends.search(text, at, final=final)
-        most = at + MOST_HEADER - len(self._header)
+        most = at + MAX_HEADER_LENGTH - len(self._header)
         self._header += text[at : min(start, most)]
         if start > most:
             self._begin("text")

@@ -17,7 +17,7 @@ _FLAGS: Final = tuple(
 )
 # The common prefix is factored out, so that a text of black flags is searched in linear time.
 _FLAG: Final = lazy_re(f"({_FLAG_BASE}(?:{'|'.join(flag[1:] for flag in _FLAGS)}))")
-_LONGEST_START: Final = len(_FLAGS[0]) - 1
+_MAX_PREFIX_LENGTH: Final = len(_FLAGS[0]) - 1
 _FLAG_STARTS: Final = frozenset(flag[:end] for flag in _FLAGS for end in range(1, len(flag)))
 
 _SUSPECT: Final = lazy_re(
@@ -108,7 +108,7 @@ class Cleaner:
     def feed(self, part: str) -> str:
         """Return the part of the text so far that is certain."""
         text = self._held + part
-        start = text.rfind(_FLAG_BASE, max(0, len(text) - _LONGEST_START))
+        start = text.rfind(_FLAG_BASE, max(0, len(text) - _MAX_PREFIX_LENGTH))
         cut = start if start >= 0 and text[start:] in _FLAG_STARTS else len(text)
         self._held = text[cut:]
         return clean(text[:cut])

@@ -60,7 +60,7 @@ TURNED: Final = frozenset({5, 6, 7, 8})
 
 _SIGN: Final = b"Exif\0\0"
 _ORIENTATION: Final = 0x0112
-_MOST_ENTRIES: Final = 200
+_MAX_ENTRIES: Final = 200
 
 
 def exif_orientation(data: bytes, start: int) -> int | None:
@@ -74,7 +74,7 @@ def exif_orientation(data: bytes, start: int) -> int | None:
         return int.from_bytes(data[place : place + length], order)
 
     directory = tiff + number(tiff + 4, 4)
-    for entry in range(min(number(directory, 2), _MOST_ENTRIES)):
+    for entry in range(min(number(directory, 2), _MAX_ENTRIES)):
         place = directory + 2 + 12 * entry
         if number(place, 2) == _ORIENTATION:
             value = number(place + 8, 2)
@@ -84,9 +84,9 @@ def exif_orientation(data: bytes, start: int) -> int | None:
 
 ImageKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
 
-_MOST_SEGMENTS: Final = 500
+_MAX_SEGMENTS: Final = 500
 """Marker segments of a JPEG that are skipped in search of its size."""
-_MOST_FILL: Final = 32
+_MAX_FILL: Final = 32
 """Fill bytes between two of them."""
 _BARE: Final = frozenset({0x01, *range(0xD0, 0xD8)})
 """JPEG markers without a length."""
@@ -167,7 +167,7 @@ def _webp(data: bytes) -> ImageHeader | None:
 
 def _jpeg(data: bytes) -> ImageHeader | None:
     position, exif = 2, None
-    for _ in range(_MOST_SEGMENTS):
+    for _ in range(_MAX_SEGMENTS):
         position = _marker(data, position)
         if len(data) < position + 8 or data[position] == _SCAN:
             return None
@@ -188,7 +188,7 @@ def _marker(data: bytes, position: int) -> int:
     """Return the position of the next marker's second byte; beyond the end if there is none."""
     if data[position : position + 1] != b"\xff":
         return len(data)
-    fill = data[position : position + _MOST_FILL]
+    fill = data[position : position + _MAX_FILL]
     return position + len(fill) - len(fill.lstrip(b"\xff"))
 
 

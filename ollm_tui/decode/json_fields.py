@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
-LARGEST = 2**53
+MAX_EXACT_INTEGER = 2**53
 """A larger number is not a count, size or time, and arithmetic would overflow."""
 
 
@@ -34,7 +34,7 @@ def number(data: JsonMapping, key: str) -> float | None:
     value = data.get(key)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return value if abs(value) <= LARGEST else None
+    return value if abs(value) <= MAX_EXACT_INTEGER else None
 
 
 def integer(data: JsonMapping, key: str) -> int | None:
@@ -42,7 +42,7 @@ def integer(data: JsonMapping, key: str) -> int | None:
     value = data.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if abs(value) <= LARGEST else None
+    return value if abs(value) <= MAX_EXACT_INTEGER else None
 
 
 def positive(data: JsonMapping, key: str) -> int | None:

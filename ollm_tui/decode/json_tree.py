@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonValue
 
-MOST_LINES: Final = 1_000
+MAX_LINES: Final = 1_000
 """Lines of a tree that are ever shown."""
 OPEN_LINES: Final = 40
 """A tree opens level by level, as long as it has no more lines than these."""
@@ -45,7 +45,7 @@ class JsonTree:
     @property
     def is_open(self) -> bool:
         """Whether everything is open that fits."""
-        return self._open >= self._opened(MOST_LINES)
+        return self._open >= self._opened(MAX_LINES)
 
     def toggle(self, path: Path) -> None:
         """Fold or unfold one object or list."""
@@ -53,7 +53,7 @@ class JsonTree:
 
     def unfold(self) -> None:
         """Open everything, as far as that is ever shown."""
-        self._open |= self._opened(MOST_LINES)
+        self._open |= self._opened(MAX_LINES)
 
     def fold(self) -> None:
         """Show the first level alone."""
@@ -102,9 +102,9 @@ def _children(value: JsonValue) -> list[Child]:
     """Return what is inside a value, as far as it is ever shown, and one more."""
     match value:
         case dict():
-            return list(islice(value.items(), MOST_LINES + 1))
+            return list(islice(value.items(), MAX_LINES + 1))
         case list():
-            return [(None, item) for item in value[: MOST_LINES + 1]]
+            return [(None, item) for item in value[: MAX_LINES + 1]]
         case _:
             return []
 

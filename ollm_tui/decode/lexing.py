@@ -21,7 +21,7 @@ Match = Callable[..., "re.Match[str] | None"]
 Rule = tuple[Match, object, object]
 
 
-_LONGEST_NAME: Final = 40
+_MAX_NAME_LENGTH: Final = 40
 
 
 class Lexer(Protocol):
@@ -33,15 +33,15 @@ class Lexer(Protocol):
 
 WINDOW = 8192
 """Characters that rules look at in vain."""
-_MOST_WINDOWS = 64
+_MAX_WINDOWS = 64
 EAGER_PIECE = 1024
 """Characters at once for lexers that cannot be stopped; each piece begins anew."""
 _SLOW = ("Evoque", "Mason", "Myghty", "Pug")
 """Parts of names of lexers whose rules take seconds at one position of a hostile text."""
-_MOST_KEPT: Final = 64
+_MAX_KEPT: Final = 64
 _WAIT_S: Final = 0.005
 """How long one step of painting waits for a lexer."""
-_MOST_LOOKS = 200  # times that rules may match at one position: some loop there
+_MAX_LOOKS = 200  # times that rules may match at one position: some loop there
 
 
 def is_loaded(language: str) -> bool:
@@ -56,7 +56,7 @@ def is_loaded(language: str) -> bool:
     return not loading.is_alive()
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MAX_KEPT)
 def _loading(language: str) -> Thread:
     thread = Thread(target=find_lexer, args=(language,), name="load-lexer", daemon=True)
     thread.start()
@@ -70,10 +70,10 @@ def _one_at_a_time() -> Lock:
 
 
 def _may_have_lexer(language: str) -> bool:
-    return bool(language) and len(language) <= _LONGEST_NAME
+    return bool(language) and len(language) <= _MAX_NAME_LENGTH
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MAX_KEPT)
 def find_lexer(language: str) -> Lexer | None:
     """The lexer of a language name, or None; takes long if `is_loaded` has not said that it is."""
     if not _may_have_lexer(language):
@@ -148,7 +148,7 @@ class _Progress:
         """Count a match; True if the lexer matches at this position again and again."""
         self.looks = self.looks + 1 if position == self.position else 0
         self.position = position
-        return self.looks > _MOST_LOOKS
+        return self.looks > _MAX_LOOKS
 
 
 class _Windowed:
@@ -176,7 +176,7 @@ class _Windowed:
             match = None
             for rule, action, state in self._rules:
                 if (match := rule(text, position, end)) is not None:
-                    if match.end() < end or end == limit or window >= WINDOW * _MOST_WINDOWS:
+                    if match.end() < end or end == limit or window >= WINDOW * _MAX_WINDOWS:
                         yield partial(_already_matched, match), action, state
                         return
                     break

@@ -52,8 +52,8 @@ _ESCAPED: Final = {
     "/": "/",
 }
 _CLOSES: Final = {")": "(", "]": "[", "}": "{"}
-_MOST_LEVELS: Final = 100
-_HIGHEST: Final = 0x10FFFF
+_MAX_LEVELS: Final = 100
+_MAX_CODE_POINT: Final = 0x10FFFF
 
 
 def python_calls_as_json(text: str) -> str:
@@ -130,7 +130,7 @@ class _PythonCalls:
         self._written.append(("]" if token == ")" else token) if self._open else "}}")
 
     def _add_mark(self, token: str) -> None:
-        if token == ";" or len(self._open) > _MOST_LEVELS:
+        if token == ";" or len(self._open) > _MAX_LEVELS:
             raise BadJson("no literal, or nested too deeply")
         if token in "([{":
             self._open.append(token)
@@ -161,7 +161,7 @@ def _unescaped(escape: re.Match[str]) -> str:
     code = escape[1] or escape[2] or escape[3]
     if code is not None:
         number = int(code, 16)
-        if number > _HIGHEST:
+        if number > _MAX_CODE_POINT:
             raise BadJson("no character has this number")
         return chr(number)
     return "" if escape[4] else _ESCAPED.get(escape[5], escape[0])
@@ -220,7 +220,7 @@ def _bare_object(text: str, at: int, token: re.Pattern[str]) -> tuple[str, int]:
             written.append(_quoted(bare or match["text"] or "") if is_text else _bare_value(bare))
             continue
         level += 1 if mark in "{[" else -1 if mark in "}]" else 0
-        if level > _MOST_LEVELS:
+        if level > _MAX_LEVELS:
             raise BadJson("nested too deeply")
         written.append(mark)
         if level == 0:

@@ -15,15 +15,15 @@ from urllib.parse import quote
 from ollm_tui.lazy import lazy_re
 
 MARK: Final = "«key»"
-SHORTEST: Final = 4
+MIN_LENGTH: Final = 4
 """Shorter values are not secret, and would be found everywhere."""
-SHORTEST_LOOSE: Final = 8
+MIN_LOOSE_LENGTH: Final = 8
 """Letters and digits of a value that is found in every spelling."""
-_LONGEST_WORD: Final = 16
+_MAX_WORD_LENGTH: Final = 16
 _SECRET_NAME: Final = lazy_re(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTHORIZATION|BEARER", re.IGNORECASE
 )
-_SHORTEST_VARIABLE: Final = 8
+_MIN_VARIABLE_LENGTH: Final = 8
 _OVERLAP: Final = 4096
 """How much of a piece of a file is searched again with the next one."""
 
@@ -93,7 +93,7 @@ class SecretFinder:
         letter by letter.
         """
         given = [secret for secret in secrets if secret]
-        known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
+        known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= MIN_LENGTH}
         words = {secret for secret in known if is_guessable(secret)}
         # The longest first: a secret may begin with another one.
         ordered = sorted(known, key=len, reverse=True)
@@ -143,7 +143,7 @@ class SecretFinder:
                 yield at, at + len(form)
                 at = letters.find(form, at + len(form))
         for form in self._cut:
-            lengths = range(min(len(form) - 1, len(letters)), SHORTEST_LOOSE - 1, -1)
+            lengths = range(min(len(form) - 1, len(letters)), MIN_LOOSE_LENGTH - 1, -1)
             for length in (n for n in lengths if letters.endswith(form[:n])):
                 yield len(letters) - length, len(letters)
                 break
@@ -160,7 +160,7 @@ def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
 def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values of variables with secret names."""
     for name, value in environ.items():
-        if len(value) >= _SHORTEST_VARIABLE and names_secret(name):
+        if len(value) >= _MIN_VARIABLE_LENGTH and names_secret(name):
             yield value
 
 
@@ -177,8 +177,8 @@ def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 def is_guessable(secret: str) -> bool:
     """Return whether a value may be an ordinary word."""
     letters = _only_letters(secret)
-    is_word = secret.isalpha() and len(secret) < _LONGEST_WORD
-    return len(letters) < SHORTEST_LOOSE or is_word or letters.decode() in _PLACEHOLDERS
+    is_word = secret.isalpha() and len(secret) < _MAX_WORD_LENGTH
+    return len(letters) < MIN_LOOSE_LENGTH or is_word or letters.decode() in _PLACEHOLDERS
 
 
 def holds_private_key(data: bytes) -> bool:
@@ -228,14 +228,14 @@ def overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _behind_scheme(secret: str) -> str:
     """Return the key of a header like `Bearer KEY`: servers repeat it without that word."""
     word, _, key = secret.strip().rpartition(" ")
-    return key if word.isalpha() and len(key) >= 2 * SHORTEST else ""
+    return key if word.isalpha() and len(key) >= 2 * MIN_LENGTH else ""
 
 
 def _written(secret: str) -> set[bytes]:
     """Return the letters of a secret; those with accents are lost when their bytes are escaped."""
     ascii_only = secret.encode("ascii", "ignore").decode()
     forms = {_only_letters(secret), _only_letters(ascii_only)}
-    return {form for form in forms if len(form) >= SHORTEST_LOOSE}
+    return {form for form in forms if len(form) >= MIN_LOOSE_LENGTH}
 
 
 def _coded(secret: str) -> Iterator[bytes]:
@@ -318,7 +318,7 @@ def _forms(secret: str) -> Iterator[str]:
     yield "".join(map(_letter, secret))
     yield re.escape(repr(secret)[1:-1])
     data = secret.encode("utf-8", "replace")
-    if len(data) >= 2 * SHORTEST:
+    if len(data) >= 2 * MIN_LENGTH:
         yield from map(re.escape, _base64_forms(data))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from ollm_tui.lazy import lazy_re
 
-MOST_REPEATS: Final = 100_000
+MAX_REPEATS: Final = 100_000
 """Compiling as many takes some 30 ms and 30 MB."""
 _COUNTS: Final = lazy_re(r"\{\s*(\d+)")
 

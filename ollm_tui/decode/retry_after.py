@@ -8,7 +8,7 @@ from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonMapping
 
-LONGEST_S = 3600.0
+MAX_WAIT_S = 3600.0
 """A longer wait is a mistake: an epoch, or a date years ahead."""
 _NUMBER = lazy_re(r"\d+(\.\d+)?")
 _DURATION = lazy_re(r"(\d+(?:\.\d+)?)s")
@@ -22,7 +22,7 @@ def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) ->
         _retry_info(body),
     )
     return next(
-        (seconds for seconds in named if seconds is not None and seconds <= LONGEST_S), None
+        (seconds for seconds in named if seconds is not None and seconds <= MAX_WAIT_S), None
     )
 
 

@@ -23,7 +23,7 @@ SOUND_TYPES: Final = {
 _SIGNS: Final = {b"OggS": "ogg", b"fLaC": "flac"}
 _M4A: Final = (b"M4A ", b"M4B ")
 _PCM, _EXTENSIBLE = 1, 0xFFFE
-_MOST_PARTS: Final = 100
+_MAX_PARTS: Final = 100
 _LOOKED_AT: Final = 200_000
 """Samples of a file that are looked at for its waveform."""
 _FULL: Final = 32_768
@@ -110,7 +110,7 @@ def _form(data: bytes, parts: dict[bytes, tuple[int, int]]) -> tuple[int, int, i
 def _chunks(data: bytes) -> Iterator[tuple[bytes, tuple[int, int]]]:
     """Yield the chunks of a WAV file: name, and where its content begins and ends."""
     at = 12
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if at + 8 > len(data):
             return
         name, size = struct.unpack_from("<4sI", data, at)

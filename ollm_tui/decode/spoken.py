@@ -11,9 +11,9 @@ from typing import Final
 from ollm_tui.decode.sentences import WIDE_ENDS, is_end
 from ollm_tui.lazy import lazy_re
 
-LONGEST: Final = 400
+MAX_LENGTH: Final = 400
 """Characters from which on a sentence is divided at a space or a comma."""
-_LONGEST_WORD: Final = 2_000
+_MAX_WORD_LENGTH: Final = 2_000
 _START: Final = 12
 """Characters of a line that tell what kind of line it is."""
 _FENCE: Final = lazy_re(r"(`{3,}|~{3,}|\$\$)")
@@ -114,12 +114,12 @@ class SpokenText:
         if not character.isspace():
             self._sentence.append(character)
             self._length += 1
-            is_pause = self._length >= LONGEST and character in _WIDE_PAUSES
-            if character in _WIDE_ENDS or is_pause or self._length >= _LONGEST_WORD:
+            is_pause = self._length >= MAX_LENGTH and character in _WIDE_PAUSES
+            if character in _WIDE_ENDS or is_pause or self._length >= _MAX_WORD_LENGTH:
                 self._end_sentence()
         elif self._sentence:
             tail = "".join(self._sentence[-_START:])
-            if is_end(tail) or self._length >= LONGEST:
+            if is_end(tail) or self._length >= MAX_LENGTH:
                 self._end_sentence()
             elif self._sentence[-1] != " ":
                 self._sentence.append(" ")

@@ -3,8 +3,8 @@
 from itertools import product
 from typing import Final
 
-MOST_SPELLINGS: Final = 64
-LONGEST_PATTERN: Final = 120
+MAX_SPELLINGS: Final = 64
+MAX_PATTERN_LENGTH: Final = 120
 _ESCAPES: Final = (("n", "\n"), ("t", "\t"), ("r", "\r"))
 _CLASSES: Final = (("d", "0123456789"), ("s", " \t\n\r"))
 
@@ -22,8 +22,8 @@ def spell_out(pattern: str) -> tuple[str, ...]:
         BadPattern: with a sentence about the part that is not supported.
     """
     reader = _Reader(pattern)
-    if len(pattern) > LONGEST_PATTERN:
-        raise reader.bad(f"it is longer than {LONGEST_PATTERN} characters")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise reader.bad(f"it is longer than {MAX_PATTERN_LENGTH} characters")
     texts = reader.read_choices()
     if not reader.at_end:
         raise reader.bad("there is a closing bracket too many")
@@ -95,7 +95,7 @@ class _Reader:
 
     def _range(self, first: set[str], last: set[str]) -> set[str]:
         start, end = ord(min(first)), ord(max(last))
-        if len(last) != 1 or not start <= end < start + MOST_SPELLINGS:
+        if len(last) != 1 or not start <= end < start + MAX_SPELLINGS:
             raise self.bad("a class has a range that is empty or too wide")
         return {chr(code) for code in range(start, end + 1)}
 
@@ -134,7 +134,7 @@ class _Reader:
         last = last if comma else first
         if not closed or not first.isdecimal() or not last.isdecimal() or int(last) < int(first):
             raise self.bad(f"the count {{{inside}}} needs an end that is not before its start")
-        if int(last) > MOST_SPELLINGS:
+        if int(last) > MAX_SPELLINGS:
             raise self.bad("it repeats too often")
         self._at += len(inside) + 1
         return int(first), int(last)
@@ -143,8 +143,8 @@ class _Reader:
         return self._few({start + end for start, end in product(starts, ends)})
 
     def _few(self, texts: set[str]) -> set[str]:
-        if len(texts) > MOST_SPELLINGS:
-            raise self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
+        if len(texts) > MAX_SPELLINGS:
+            raise self.bad(f"it stands for more than {MAX_SPELLINGS} texts")
         return texts
 
     def _here(self, text: str) -> bool:

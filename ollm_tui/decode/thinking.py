@@ -74,7 +74,7 @@ class ThinkTags:
             raise ValueError("a block that the prompt opened needs a tag that ends it")
 
 
-MOST_FIRST_TEXT: Final = 262_144
+MAX_FIRST_TEXT_LENGTH: Final = 262_144
 """Characters that an end tag without a start tag may still turn into thinking."""
 _BEFORE_MENTION: Final = (" ", "`", "'", '"', "(", "\N{LEFT DOUBLE QUOTATION MARK}")
 """What stands before a tag that a text only mentions; thinking ends at a line, or a sentence."""
@@ -230,7 +230,7 @@ class _FirstText:
         """Add a piece; what is too long is the answer."""
         self._pieces.append(text)
         self._size += len(text)
-        if self._size > MOST_FIRST_TEXT:
+        if self._size > MAX_FIRST_TEXT_LENGTH:
             self.drop()
 
     def drop(self) -> None:

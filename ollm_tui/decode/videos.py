@@ -15,13 +15,13 @@ VIDEO_TYPES: Final = {
     "gif": "image/gif",
 }
 """By kind, the media type; the last two are pictures that move."""
-_MOST_PARTS: Final = 2000
+_MAX_PARTS: Final = 2000
 _PARENTS: Final = frozenset({b"moov", b"trak"})
 _SEGMENT, _INFO, _TRACKS, _TRACK, _FRAME = 0x18538067, 0x1549A966, 0x1654AE6B, 0xAE, 0xE0
 _SCALE, _LENGTH, _WIDTH, _HEIGHT = 0x2AD7B1, 0x4489, 0xB0, 0xBA
 _MASTERS: Final = frozenset({_SEGMENT, _INFO, _TRACKS, _TRACK, _FRAME})
 _USUAL_SCALE: Final = 1_000_000
-_LONGEST_S: Final = 86_400.0
+_MAX_SECONDS: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _boxes_header(kind: str, data: bytes) -> VideoHeader:
 def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield the boxes and those inside of them: name, start and end of the content."""
     at = start
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if at + 8 > end:
             return
         size, name = struct.unpack_from(">I4s", data, at)
@@ -115,7 +115,7 @@ def _webm_header(data: bytes) -> VideoHeader:
 def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the elements of WebM that hold a value, those inside others too."""
     at = 0
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         if at + 2 > len(data):
             return
         name, at = _number(data, at, keeps_mark=True)
@@ -144,5 +144,5 @@ def _avi_header(data: bytes) -> VideoHeader:
 
 
 def _header(kind: str, length: float | None, width: int, height: int) -> VideoHeader:
-    is_known = length is not None and 0 < length < _LONGEST_S
+    is_known = length is not None and 0 < length < _MAX_SECONDS
     return VideoHeader(kind, length if is_known else None, width or None, height or None)

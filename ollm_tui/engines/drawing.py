@@ -34,9 +34,9 @@ FILES: Final[Mapping[str, str]] = {
 """Files by what they are for, and their names in the package."""
 STEP: Final = 64
 """Width and height are multiples of it: each model takes those."""
-SMALLEST, LARGEST, MOST_PIXELS = 64, 4096, 4096 * 1024
-MOST_STEPS, MOST_PICTURES = 1000, 16
-LARGEST_SEED: Final = 2**63 - 1
+MIN_SIDE, MAX_SIDE, MAX_PIXELS = 64, 4096, 4096 * 1024
+MAX_STEPS, MAX_PICTURES = 1000, 16
+MAX_SEED: Final = 2**63 - 1
 PREVIEW_S: Final = 0.5
 """How often a preview is sent, at most."""
 PREVIEW_PIXELS: Final = 512
@@ -60,10 +60,10 @@ class Drawing:
         seed = given.get("seed")
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             seed = random.SystemRandom().randrange(2**31)
-        count = int(number_of(given, "count", 1, 1, MOST_PICTURES))
+        count = int(number_of(given, "count", 1, 1, MAX_PICTURES))
         wish = self._wish(given, parts)
         for number in range(count):
-            one = min(seed + number, LARGEST_SEED)
+            one = min(seed + number, MAX_SEED)
             picture = self._drawn(job, wish, one, number, count)
             height, width = picture.shape[:2]
             job.piece(png_of(picture), index=number, seed=one, width=width, height=height)
@@ -82,7 +82,7 @@ class Drawing:
         wish.width, wish.height, wish.batch_count = width, height, 1
         wish.strength = number_of(given, "strength", 0.75, 0.0, 1.0)
         sampling = wish.sample_params
-        sampling.sample_steps = int(number_of(given, "steps", 20, 1, MOST_STEPS))
+        sampling.sample_steps = int(number_of(given, "steps", 20, 1, MAX_STEPS))
         sampling.cfg_scale = number_of(given, "cfg_scale", 7.0, 0.0, 100.0)
         sampling.distilled_guidance = number_of(given, "guidance", 3.5, 0.0, 100.0)
         if (sampler := _named(given, "sampler", sd.SampleMethod)) is not None:
@@ -126,7 +126,7 @@ class _Watch:
         self._job = job
         self._context = context
         self._widest = min(int(wish.width), PREVIEW_PIXELS)
-        self._most_steps = int(wish.sample_params.sample_steps)
+        self._max_steps = int(wish.sample_params.sample_steps)
         self._number = number
         self._count = count
         self._step = self._steps = 0
@@ -143,7 +143,7 @@ class _Watch:
         """Take note of a step; reading the weights and decoding count in other units."""
         if self._job.is_cancelled:
             self.cancel()
-        elif step == self._step + 1 and steps <= self._most_steps and self._steps in (0, steps):
+        elif step == self._step + 1 and steps <= self._max_steps and self._steps in (0, steps):
             self._step, self._steps = step, steps
             self._job.progress(self._number * steps + step, self._count * steps)
 
@@ -220,13 +220,13 @@ def _size(given: Mapping[str, Any], parts: Parts) -> tuple[int, int]:
     width, height = given.get("width"), given.get("height")
     if not width or not height:
         like = next(iter((*parts.pictures, *parts.references)), None)
-        usual = int(number_of(given, "usual_size", 512, SMALLEST, LARGEST))
+        usual = int(number_of(given, "usual_size", 512, MIN_SIDE, MAX_SIDE))
         width, height = (usual, usual) if like is None else _within(like, usual)
-    width, height = (max(SMALLEST, -(-int(one) // STEP) * STEP) for one in (width, height))
-    if max(width, height) > LARGEST or width * height > MOST_PIXELS:
+    width, height = (max(MIN_SIDE, -(-int(one) // STEP) * STEP) for one in (width, height))
+    if max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
         raise JobError(
             f"A picture of {width}x{height} is too large.",
-            f"The built-in engine draws up to {LARGEST} pixels a side and {MOST_PIXELS:,} in all.",
+            f"The built-in engine draws up to {MAX_SIDE} pixels a side and {MAX_PIXELS:,} in all.",
             code="BAD_REQUEST",
         )
     if given.get("is_square") and width != height:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-LONGEST_HEADER: Final = 64 * 1024
-LARGEST_DATA: Final = 512 * 1024 * 1024
+MAX_HEADER_BYTES: Final = 64 * 1024
+MAX_DATA_BYTES: Final = 512 * 1024 * 1024
 JOB, CANCEL = "job", "cancel"
 PROGRESS, PIECE = "progress", "piece"
 DONE, ERROR, CANCELLED = "done", "error", "cancelled"
@@ -45,7 +45,7 @@ def write_frame(frame: Frame) -> bytes:
     """
     header = {"job": frame.job, "type": frame.type, "size": len(frame.data)}
     line = json.dumps({**header, "fields": dict(frame.fields)}).encode() + b"\n"
-    if len(line) > LONGEST_HEADER or len(frame.data) > LARGEST_DATA:
+    if len(line) > MAX_HEADER_BYTES or len(frame.data) > MAX_DATA_BYTES:
         raise BadFrameError(f"a frame of {len(line) + len(frame.data):,} bytes is too large")
     return line + frame.data
 
@@ -80,9 +80,9 @@ class FrameReader:
         return Frame(header.job, header.type, header.fields, data)
 
     def _read_header(self) -> bool:
-        end = self._pending.find(b"\n", 0, LONGEST_HEADER)
+        end = self._pending.find(b"\n", 0, MAX_HEADER_BYTES)
         if end < 0:
-            if len(self._pending) >= LONGEST_HEADER:
+            if len(self._pending) >= MAX_HEADER_BYTES:
                 raise BadFrameError("a header does not end")
             return False
         line = bytes(self._pending[:end])
@@ -101,6 +101,6 @@ def _header(line: bytes) -> tuple[Frame, int]:
     match header:
         case {"job": int() as job, "type": str() as kind, "fields": dict() as fields}:
             size = header.get("size")
-            if isinstance(size, int) and 0 <= size <= LARGEST_DATA:
+            if isinstance(size, int) and 0 <= size <= MAX_DATA_BYTES:
                 return Frame(job, kind, fields), size
     raise BadFrameError("a header lacks a value")

@@ -37,7 +37,7 @@ from ollm_tui.engines.frames import (
 
 PR_SET_PDEATHSIG: Final = 1
 PIECE_BYTES: Final = 1024 * 1024
-LONGEST_REASON: Final = 500
+MAX_REASON_LENGTH: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +251,8 @@ def _write(descriptor: int, data: bytes) -> None:
 def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}"[:LONGEST_REASON]
-    return (str(error) or type(error).__name__)[:LONGEST_REASON]
+        return f"{place}{error.strerror}"[:MAX_REASON_LENGTH]
+    return (str(error) or type(error).__name__)[:MAX_REASON_LENGTH]
 
 
 def run_program(command: Sequence[str], text: bytes, job: Job) -> bytes:
@@ -280,7 +280,7 @@ def run_program(command: Sequence[str], text: bytes, job: Job) -> bytes:
         how = "exit code" if process.returncode > 0 else "signal"
         lines = errors.decode(errors="replace").strip().splitlines()
         lines = lines or [f"{how} {abs(process.returncode)}"]
-        raise JobError(f"{Path(command[0]).name} failed: {lines[-1][:LONGEST_REASON]}.")
+        raise JobError(f"{Path(command[0]).name} failed: {lines[-1][:MAX_REASON_LENGTH]}.")
     return output
 
 

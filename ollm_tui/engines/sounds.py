@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RATE: Final = 16_000
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
-LONGEST_S: Final = 6 * 3600
+MAX_SECONDS: Final = 6 * 3600
 TAPS: Final = 64
 """Half the length of the filter that removes what the lower rate cannot hold."""
 INSTALL_MINIAUDIO: Final = "Convert it to WAV, or install the package: pip install miniaudio"
@@ -56,7 +56,7 @@ def _wave(data: bytes) -> "tuple[Samples, int]":
     values = _values(sound, form)
     if not values.size:
         raise _broken("it has no samples")
-    if values.size / form.channels / form.rate > LONGEST_S:
+    if values.size / form.channels / form.rate > MAX_SECONDS:
         raise JobError("The sound is longer than six hours.", "Cut it.", code="BAD_REQUEST")
     return values.reshape(-1, form.channels).mean(axis=1, dtype="float32"), form.rate
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ollm_tui.engines.host import Job, JobError, Result
 
-LONGEST_SENTENCE: Final = 500
+MAX_SENTENCE_LENGTH: Final = 500
 """Characters; a longer one is cut at a space, so that its sound comes soon."""
 _CLOSING: Final = "\"'\u201d\u2019\u00bb)]"
 _WIDE: Final = "\u3002\uff01\uff1f"
@@ -30,9 +30,9 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    while len(sentence) > LONGEST_SENTENCE:
-        at = sentence.rfind(" ", 1, LONGEST_SENTENCE)
-        at = at if at > 0 else LONGEST_SENTENCE
+    while len(sentence) > MAX_SENTENCE_LENGTH:
+        at = sentence.rfind(" ", 1, MAX_SENTENCE_LENGTH)
+        at = at if at > 0 else MAX_SENTENCE_LENGTH
         yield sentence[:at]
         sentence = sentence[at:].strip()
     if sentence:

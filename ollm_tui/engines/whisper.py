@@ -11,13 +11,13 @@ from ollm_tui.engines.host import Instructions, Job, JobError, Result, serve
 from ollm_tui.engines.sounds import RATE, samples_of
 from ollm_tui.engines.speech import number_of
 
-SHORTEST: Final = RATE + RATE // 10
+MIN_SAMPLES: Final = RATE + RATE // 10
 """Samples; the engine gives no text for less than a second, so silence is added."""
 TICKS: Final = 100
 """Of its times, in a second."""
 AUTO: Final = "auto"
 MAGIC: Final = b"lmgg"
-MOST_WORDS, MOST_DIMENSIONS, LONGEST_NAME = 1_000_000, 4, 256
+MAX_WORDS, MAX_DIMENSIONS, MAX_NAME_LENGTH = 1_000_000, 4, 256
 BLOCKS: Final[Mapping[int, tuple[int, int]]] = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
@@ -39,8 +39,8 @@ class Whisper:
 
         samples = samples_of(job.data)
         duration = len(samples) / RATE
-        if len(samples) < SHORTEST:
-            samples = np.pad(samples, (0, SHORTEST - len(samples)))
+        if len(samples) < MIN_SAMPLES:
+            samples = np.pad(samples, (0, MIN_SAMPLES - len(samples)))
         job.check()
         job.progress(0, int(duration * 1000))
 
@@ -112,7 +112,7 @@ def check_file(path: Path) -> None:
         bins, width = _unpacked(file, "<2i")
         file.seek(4 * bins * width, os.SEEK_CUR)
         (count,) = _unpacked(file, "<i")
-        for _ in range(min(count, MOST_WORDS)):
+        for _ in range(min(count, MAX_WORDS)):
             file.seek(_unpacked(file, "<I")[0], os.SEEK_CUR)
         while file.tell() < size:
             _skip_tensor(file)
@@ -122,7 +122,7 @@ def check_file(path: Path) -> None:
 
 def _skip_tensor(file: BinaryIO) -> None:
     dimensions, length, kind = _unpacked(file, "<3i")
-    if not 0 < dimensions <= MOST_DIMENSIONS or not 0 < length <= LONGEST_NAME:
+    if not 0 < dimensions <= MAX_DIMENSIONS or not 0 < length <= MAX_NAME_LENGTH:
         raise ValueError("it is broken")
     values = math.prod(_unpacked(file, f"<{dimensions}i"))
     if kind not in BLOCKS or values <= 0:

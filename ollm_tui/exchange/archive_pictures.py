@@ -6,15 +6,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from ollm_tui.attachments.attachment import MOST_PICTURE_BYTES, FileBytes, image_of
+from ollm_tui.attachments.attachment import MAX_PICTURE_BYTES, FileBytes, image_of
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError
 
-MOST_CHAT_BYTES: Final = 128 * 1024 * 1024
+MAX_CHAT_BYTES: Final = 128 * 1024 * 1024
 """The pictures of one chat, which is in memory as a whole."""
-_LONGEST_ID: Final = 200
+_MAX_ID_LENGTH: Final = 200
 _SHOWN_NAME: Final = 60
 _UNREADABLE: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError),
@@ -33,11 +33,11 @@ class ArchivePictures:
         self._members = sorted(
             ((name, member) for name, member in named if name), key=lambda one: one[0]
         )
-        self._left = MOST_CHAT_BYTES
+        self._left = MAX_CHAT_BYTES
 
     def begin_chat(self) -> None:
         """Count the bytes of another chat."""
-        self._left = MOST_CHAT_BYTES
+        self._left = MAX_CHAT_BYTES
 
     def block(self, pointer: str) -> ImageContent | TextContent | None:
         """Return a picture, a sentence on why there is none, or None if it is not there."""
@@ -64,10 +64,10 @@ class ArchivePictures:
         archive = self._archive
         with archive.open(member) as file:
             # The size that the archive names may be wrong.
-            data = file.read(MOST_PICTURE_BYTES + 1)
+            data = file.read(MAX_PICTURE_BYTES + 1)
         content = image_of(FileBytes(name, data)).content
         if len(data) > self._left:
-            most = size_text(MOST_CHAT_BYTES)
+            most = size_text(MAX_CHAT_BYTES)
             return _sentence(f"The pictures of this chat have over {most}; {name} is left out.")
         self._left -= len(data)
         return content
@@ -77,7 +77,7 @@ def _id_of(pointer: str) -> str:
     after = pointer.rpartition("://")[2]
     for end in "?#":
         after = after.partition(end)[0]
-    return after if len(after) <= _LONGEST_ID else ""
+    return after if len(after) <= _MAX_ID_LENGTH else ""
 
 
 def _name(name: str, wanted: str) -> str:

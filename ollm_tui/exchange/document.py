@@ -19,8 +19,8 @@ from ollm_tui.store.tags import usable_tags
 
 FORMAT: Final = "ollm-chat"
 VERSION: Final = 1
-_LONGEST_ID: Final = 200
-_LONGEST_TITLE: Final = 10_000
+_MAX_ID_LENGTH: Final = 200
+_MAX_TITLE_LENGTH: Final = 10_000
 _STATES: Final[Mapping[str, MessageState]] = {
     state: state for state in get_args(MessageState) if state != "streaming"
 }
@@ -98,7 +98,7 @@ def read_document(data: JsonMapping) -> ChatRecord:
     title = chat.get("title")
     return ChatRecord(
         id=_id(chat, "id"),
-        title=title[:_LONGEST_TITLE] if isinstance(title, str) else "",
+        title=title[:_MAX_TITLE_LENGTH] if isinstance(title, str) else "",
         title_by=TITLE_AUTHORS.get(str(chat.get("title_by")), "question"),
         created_ms=_time(chat, "created_ms"),
         updated_ms=_time(chat, "updated_ms"),
@@ -129,7 +129,7 @@ def _read_message(data: JsonMapping) -> MessageRecord:
 
 def _id(data: JsonMapping, key: str) -> str:
     value = string(data, key)
-    if value is None or len(value) > _LONGEST_ID or not value.isprintable():
+    if value is None or len(value) > _MAX_ID_LENGTH or not value.isprintable():
         raise _unusable(key)
     return value
 

@@ -15,11 +15,11 @@ from ollm_tui.decode.lexing import tokens
 from ollm_tui.lazy import lazy_re
 
 _LINK: Final = lazy_re(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
-_LONGEST: Final = 100_000
+_MAX_LENGTH: Final = 100_000
 """A longer text is shown as it was written: the parser takes seconds at most for this one."""
-_MOST_BRACKETS: Final = 500
+_MAX_BRACKETS: Final = 500
 """Brackets of a short text; a long one may have one in twenty characters more."""
-_MOST_COLOURED: Final = 200_000
+_MAX_COLOURED: Final = 200_000
 _NESTING: Final = 20
 
 
@@ -49,7 +49,7 @@ class HtmlText:
 
     def markdown(self, text: str) -> str:
         """Return a text as HTML; one that would take too long is shown as it was written."""
-        if len(text) > _LONGEST or text.count("[") > _MOST_BRACKETS + len(text) // 20:
+        if len(text) > _MAX_LENGTH or text.count("[") > _MAX_BRACKETS + len(text) // 20:
             return f"<pre>{escape(text)}</pre>\n"
         html: str = self._parser.render(text)
         return html
@@ -63,7 +63,7 @@ class HtmlText:
 
 
 def _spans(text: str, language: str) -> str:
-    if len(text) > _MOST_COLOURED:
+    if len(text) > _MAX_COLOURED:
         return escape(text)
     pieces: list[str] = []
     length = 0

@@ -25,7 +25,7 @@ from ollm_tui.store.records import ChatRecord, MessageRecord
 from ollm_tui.store.rows import ENDED, ConversationSettings
 
 _OPTIONS: Final = frozenset({*SAMPLING_OPTIONS, "max_tokens"})
-_LONGEST_SOURCE: Final = 1_000
+_MAX_SOURCE_LENGTH: Final = 1_000
 
 
 def without_effects(record: ChatRecord) -> ChatRecord:
@@ -55,7 +55,7 @@ def _marks(metadata: Mapping[str, JsonValue]) -> JsonObject:
         key: metadata[key] for key, is_mark in _MARKS.items() if is_mark(metadata.get(key))
     }
     source = as_object(metadata.get(SOURCE))
-    names = {key: (string(source, key) or "")[:_LONGEST_SOURCE] for key in ("app", "id")}
+    names = {key: (string(source, key) or "")[:_MAX_SOURCE_LENGTH] for key in ("app", "id")}
     return marks | ({SOURCE: dict(names)} if all(names.values()) else {})
 
 

@@ -13,7 +13,7 @@ from ollm_tui.exchange.reading import ImportFile, Outcome
 from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.store.records import Added, ChatRecord
 
-MOST_AT_ONCE: Final = 64
+MAX_AT_ONCE: Final = 64
 _SECONDS_AT_ONCE: Final = 0.25
 _MESSAGES_AT_ONCE: Final = 2_000
 _BYTES_AT_ONCE: Final = 32 * 1024 * 1024
@@ -88,7 +88,7 @@ def _take(outcomes: Iterator[Outcome]) -> tuple[list[Outcome], bool]:
             messages += len(outcome.messages)
             size += _media_size(outcome)
         is_much = messages > _MESSAGES_AT_ONCE or size > _BYTES_AT_ONCE
-        if len(some) >= MOST_AT_ONCE or is_much or monotonic() > until:
+        if len(some) >= MAX_AT_ONCE or is_much or monotonic() > until:
             return some, False
     return some, True
 

@@ -14,8 +14,8 @@ from ollm_tui.decode.counted import size_text
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-LARGEST_CHAT: Final = 256 * 1024 * 1024
-MOST_CONTAINERS: Final = 2_000_000
+MAX_CHAT_BYTES: Final = 256 * 1024 * 1024
+MAX_CONTAINERS: Final = 2_000_000
 """Objects and lists in one chat: they take most of the memory."""
 _CHUNK: Final = 1 << 20
 _MARK: Final = b"\xef\xbb\xbf"
@@ -133,7 +133,7 @@ class _Cutter:
         return self._depth == self._level
 
     def _keep(self, piece: bytes) -> None:
-        if len(self._item) + len(piece) > LARGEST_CHAT:
+        if len(self._item) + len(piece) > MAX_CHAT_BYTES:
             self._is_too_large = True
             self._item.clear()
         if not self._is_too_large:
@@ -144,12 +144,12 @@ class _Cutter:
         item, is_too_large = bytes(self._item), self._is_too_large
         self._item.clear()
         self._is_too_large = False
-        return Problem(f"It is over {size_text(LARGEST_CHAT)}.") if is_too_large else item
+        return Problem(f"It is over {size_text(MAX_CHAT_BYTES)}.") if is_too_large else item
 
 
 def _parsed(item: bytes) -> JsonObject | Problem:
-    if item.count(b"{") + item.count(b"[") > MOST_CONTAINERS:
-        return Problem(f"It has over {MOST_CONTAINERS:,} objects.")
+    if item.count(b"{") + item.count(b"[") > MAX_CONTAINERS:
+        return Problem(f"It has over {MAX_CONTAINERS:,} objects.")
     try:
         value: JsonValue = json.loads(item)
     except RecursionError:

@@ -11,7 +11,7 @@ from ollm_tui.lazy import lazy_re
 
 _PRIVATE: Final = 0o600
 _UNUSABLE: Final = lazy_re(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
-_LONGEST_NAME: Final = 60
+_MAX_NAME_LENGTH: Final = 60
 
 
 def write_file(path: Path, pieces: Iterable[str], *, replaces: bool = False) -> int:
@@ -32,7 +32,7 @@ def write_file(path: Path, pieces: Iterable[str], *, replaces: bool = False) -> 
 
 def free_name(folder: Path, title: str, suffix: str) -> Path:
     """Return a path for a chat of this title that no file has."""
-    stem = " ".join(_UNUSABLE.sub(" ", title).split())[:_LONGEST_NAME].strip(" .") or "Chat"
+    stem = " ".join(_UNUSABLE.sub(" ", title).split())[:_MAX_NAME_LENGTH].strip(" .") or "Chat"
     for number in count(1):
         path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem} {number}{suffix}")
         if not is_there(path):

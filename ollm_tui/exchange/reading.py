@@ -31,8 +31,8 @@ _SQLITE: Final = b"SQLite format 3\0"
 _ZIP: Final = b"PK\x03\x04"
 _HEAD: Final = 16
 _MEMBER: Final = lazy_re(r"(?:.*/)?conversations(?:-\d+)?\.json")
-_MOST_MEMBERS: Final = 200_000
-_MOST_RATIO: Final = 200
+_MAX_MEMBERS: Final = 200_000
+_MAX_RATIO: Final = 200
 """Text of chats is seldom packed to less than a twentieth; a bomb to a thousandth."""
 _UNSUSPICIOUS: Final = 64 * 1024 * 1024
 _SHOWN_TITLE: Final = 60
@@ -72,7 +72,7 @@ class ImportFile:
         try:
             with zipfile.ZipFile(file) as archive:
                 members = [one for one in archive.infolist() if _MEMBER.fullmatch(one.filename)]
-                if not members or len(archive.infolist()) > _MOST_MEMBERS:
+                if not members or len(archive.infolist()) > _MAX_MEMBERS:
                     yield Problem("It is an archive without conversations.json.")
                     return
                 origin = replace(origin, pictures=ArchivePictures(archive))
@@ -109,7 +109,7 @@ class _Watched:
 def _is_bomb(member: zipfile.ZipInfo) -> bool:
     if member.file_size <= _UNSUSPICIOUS:
         return False
-    return member.file_size > _MOST_RATIO * max(1, member.compress_size)
+    return member.file_size > _MAX_RATIO * max(1, member.compress_size)
 
 
 def _json(content: Readable, origin: Origin) -> Iterator[Outcome]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ollm_tui.store.deletions import Deletion
 
 UNTITLED: Final = "Empty chat"
-LONGEST: Final = 500
+MAX_LENGTH: Final = 500
 """Characters of a title or a name that are looked at; no line shows as many."""
-_LONGEST_ROLE: Final = 40
+_MAX_ROLE_LENGTH: Final = 40
 _WRITERS: Final[Mapping[str, str]] = MappingProxyType(
     {"user": "You", "assistant": "Answer", "tool": "Tool", "system": "System"}
 )
@@ -30,13 +30,13 @@ _MONTHS: Final = (
 
 def shown_title(title: str) -> str:
     """Return the title of a chat for people."""
-    return clean_line(title[:LONGEST]).strip() or UNTITLED
+    return clean_line(title[:MAX_LENGTH]).strip() or UNTITLED
 
 
 def shown_model(address: str | None) -> str:
     """Return the name of a model without its provider."""
     ref = ModelRef.parse(address or "")
-    return clean_name((ref.model if ref else address or "")[:LONGEST])
+    return clean_name((ref.model if ref else address or "")[:MAX_LENGTH])
 
 
 def when(updated_ms: int, now_ms: int, zone: tzinfo | None = None) -> str:
@@ -71,7 +71,7 @@ def restored_words(deletion: "Deletion") -> str:
 
 def shown_role(role: str) -> str:
     """Return who wrote a message, for people."""
-    return _WRITERS.get(role) or clean_name(role[:_LONGEST_ROLE])
+    return _WRITERS.get(role) or clean_name(role[:_MAX_ROLE_LENGTH])
 
 
 def shown_tags(tags: Sequence[str]) -> str:
@@ -79,7 +79,7 @@ def shown_tags(tags: Sequence[str]) -> str:
     return " ".join(f"#{clean_name(tag)}" for tag in tags)
 
 
-_MOST_PROBLEMS: Final = 3
+_MAX_PROBLEMS: Final = 3
 
 
 def ending_words(result: "ImportResult", problem: str = "", *, is_stopped: bool = False) -> str:
@@ -91,8 +91,8 @@ def ending_words(result: "ImportResult", problem: str = "", *, is_stopped: bool 
     if result.unchanged:
         is_there = "was" if result.unchanged == 1 else "were"
         words += f" {counted(result.unchanged, 'chat')} {is_there} there already."
-    sentences = [problem, *(text for _path, text in result.problems[:_MOST_PROBLEMS])]
-    if (left := len(result.problems) - _MOST_PROBLEMS) > 0:
+    sentences = [problem, *(text for _path, text in result.problems[:_MAX_PROBLEMS])]
+    if (left := len(result.problems) - _MAX_PROBLEMS) > 0:
         sentences.append(f"And {counted(left, 'more problem')}.")
     if is_stopped:
         words = f"Stopped. {words}"

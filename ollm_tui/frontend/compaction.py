@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ollm_tui.protocol.message import Message
 
-_LONGEST_ROW: Final = 200
+_MAX_ROW_LENGTH: Final = 200
 _WHOLE: Final = "The whole chat is kept: /tree shows it."
 _UNSAVED: Final = "This chat is not saved, so this cannot be undone."
 
@@ -52,7 +52,7 @@ def first_words(session: ChatSession, proposal: Compaction) -> str:
     """Return a line for each message of a proposal, with who wrote it and its first words."""
     names = {"user": "You", "assistant": "Model", "tool": "Tool"}
     return "\n".join(
-        f"{names.get(one.role, one.role)}: {clean_line(one.text[:_LONGEST_ROW].strip())}"
+        f"{names.get(one.role, one.role)}: {clean_line(one.text[:_MAX_ROW_LENGTH].strip())}"
         for one in _messages_of(session, proposal)
     )
 

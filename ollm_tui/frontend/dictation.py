@@ -11,7 +11,7 @@ from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.frontend.figures import clock_time, seconds
 from ollm_tui.frontend.notes import SayWithHint, SpeechLine
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.providers.media.encoding import LARGEST_SOUND
+from ollm_tui.providers.media.encoding import MAX_SOUND_BYTES
 from ollm_tui.sound.recorder import Recorder, Recording
 
 _State: TypeAlias = Literal["idle", "starting", "recording", "transcribing"]
@@ -102,7 +102,7 @@ class Dictation:
         recording = await recorder.record(self._stop, self._line.show_level)
         if recording.end == "limit":
             self._say(
-                f"The recording ended after {seconds(recorder.longest_s)}.",
+                f"The recording ended after {seconds(recorder.max_seconds)}.",
                 "warning",
                 "`longest_recording_s` below [sound] in the settings changes the limit.",
             )
@@ -120,7 +120,9 @@ class Dictation:
 async def _read(name: str) -> bytes:
     path = (await named_paths(name))[0]
     try:
-        sound = await to_thread.run_sync(read_bounded, path, LARGEST_SOUND, abandon_on_cancel=True)
+        sound = await to_thread.run_sync(
+            read_bounded, path, MAX_SOUND_BYTES, abandon_on_cancel=True
+        )
     except (OSError, ValueError) as error:
         why = why_unreadable(error)
         words = f"{shown_path(path)} cannot be read: {why}."

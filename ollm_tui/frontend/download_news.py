@@ -12,7 +12,7 @@ from ollm_tui.frontend.figures import amount
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.job import Job, JobState
 
-LONGEST: Final = 500
+MAX_LENGTH: Final = 500
 """Characters of a name or a message that are used; no line shows as many."""
 ShownName: TypeAlias = Callable[[str], str]
 """Returns a provider's name as people write it."""
@@ -23,11 +23,11 @@ def title_of(job: "Job", shown_name: ShownName) -> str:
     # Loaded by now, with the job.
     from ollm_tui.library.downloads.job import ProviderPull
 
-    name = clean_name(job.title[:LONGEST])
+    name = clean_name(job.title[:MAX_LENGTH])
     if not isinstance(job.origin, ProviderPull):
         return name
     provider = shown_name(job.origin.provider)
-    return name if provider in name else f"{name} on {clean_name(provider[:LONGEST])}"
+    return name if provider in name else f"{name} on {clean_name(provider[:MAX_LENGTH])}"
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ def done_words(job: "Job", shown_name: ShownName) -> str:
 def failed_words(job: "Job", shown_name: ShownName) -> tuple[str, str]:
     """Return a sentence about a download that failed, and what may help."""
     error = job.error
-    reason = clean_line(error.message[:LONGEST]) if error is not None else "It failed."
-    advice = clean_line((error.hint or "")[:LONGEST]) if error is not None else ""
+    reason = clean_line(error.message[:MAX_LENGTH]) if error is not None else "It failed."
+    advice = clean_line((error.hint or "")[:MAX_LENGTH]) if error is not None else ""
     return f"{title_of(job, shown_name)} could not be downloaded. {reason}", advice
 
 

@@ -27,7 +27,7 @@ _WAITS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """Editors with a window, and the option with which they wait until it is closed, in both forms."""
-_LONGEST_SHOWN: Final = 80
+_MAX_SHOWN_LENGTH: Final = 80
 
 
 class NoEditorError(Exception):
@@ -43,7 +43,7 @@ class EditorCommand:
     @property
     def name(self) -> str:
         """The program without its folder, as it is shown."""
-        return clean_name(Path(self.words[0]).name)[:_LONGEST_SHOWN]
+        return clean_name(Path(self.words[0]).name)[:_MAX_SHOWN_LENGTH]
 
     @property
     def has_window(self) -> bool:
@@ -77,7 +77,7 @@ def _named(
     environ: Mapping[str, str],
     find: Callable[[str, Mapping[str, str]], Path | None],
 ) -> EditorCommand:
-    shown = clean_name(value[:_LONGEST_SHOWN])
+    shown = clean_name(value[:_MAX_SHOWN_LENGTH])
     try:
         words = shlex.split(value)
     except ValueError:
@@ -90,7 +90,7 @@ def _named(
     else:
         path = find(program, environ)
     if path is None:
-        what = clean_name(words[0][:_LONGEST_SHOWN])
+        what = clean_name(words[0][:_MAX_SHOWN_LENGTH])
         raise NoEditorError(f"{variable} names {what}, which is not installed. Set it to another.")
     options = words[1:]
     waits = _WAITS.get(path.name)

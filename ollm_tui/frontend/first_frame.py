@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from ollm_tui import __version__
 
 FILE_NAME: Final = "first-frame"
-MOST_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 256 * 1024
 _CONDITIONS: Final = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "FORCE_COLOR", "LANG", "LC_ALL"),
     *("TEXTUAL_COLOR_SYSTEM", "TEXTUAL_THEME", "COLORFGBG"),
@@ -143,9 +143,9 @@ def saved_picture(known: str, environment: Mapping[str, str]) -> Picture | None:
         try:
             facts = os.fstat(descriptor)
             is_own = facts.st_uid == os.getuid() and facts.st_mode & 0o177022 == 0o100000
-            if not is_own or facts.st_size > MOST_BYTES:
+            if not is_own or facts.st_size > MAX_BYTES:
                 return None
-            return _from_bytes(os.read(descriptor, MOST_BYTES), known)
+            return _from_bytes(os.read(descriptor, MAX_BYTES), known)
         finally:
             os.close(descriptor)
     except (OSError, ValueError):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LASTS_S: Final = 30 * 24 * 3600
 """How long a permission for a folder lasts."""
-MOST_GRANTS: Final = 500
-_MOST_BYTES: Final = 1_000_000
+MAX_GRANTS: Final = 500
+_MAX_BYTES: Final = 1_000_000
 _LOCK_S: Final = 5.0
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class FolderGrants:
 
     def _all(self) -> Mapping[str, object]:
         try:
-            data = json.loads(read_bounded(self._file, _MOST_BYTES))
+            data = json.loads(read_bounded(self._file, _MAX_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
@@ -131,7 +131,7 @@ class FolderGrants:
             if folder != self._folder and (live := self._live(listed))
         }
         if grants:
-            folders[self._folder] = [_as_json(one) for one in grants[-MOST_GRANTS:]]
+            folders[self._folder] = [_as_json(one) for one in grants[-MAX_GRANTS:]]
         write_private(self._file, json.dumps(folders, indent=1).encode())
 
 

@@ -14,7 +14,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.lazy import lazy_re
 
-_LONGEST_HOST: Final = 253
+_MAX_HOST_LENGTH: Final = 253
 _NAME: Final = lazy_re(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER: Final = lazy_re(r"0x[0-9a-f]*|[0-9]+")
 _LOCAL_ENDINGS: Final = (".local", ".lan", ".internal", ".home.arpa")
@@ -44,7 +44,7 @@ def read_host(text: str) -> Host | None:
     if text.startswith("["):
         return _bracketed(text)
     name = text.lower() if text.isascii() else _to_ascii(text)
-    if name is None or len(name) > _LONGEST_HOST or _NAME.fullmatch(name) is None:
+    if name is None or len(name) > _MAX_HOST_LENGTH or _NAME.fullmatch(name) is None:
         return None
     last = name.rstrip(".").rpartition(".")[2]
     if _NUMBER.fullmatch(last):
@@ -69,7 +69,7 @@ def _to_ascii(text: str) -> str | None:
     # imported on first use: its tables take some milliseconds
     import idna
 
-    if len(text) > _LONGEST_HOST:
+    if len(text) > _MAX_HOST_LENGTH:
         return None
     try:
         return idna.encode(text, uts46=True).decode("ascii").lower()
@@ -123,14 +123,14 @@ def _place_of_name(name: str) -> str:
 
 
 SCHEMES: Final = ("http", "https", "mailto")
-LONGEST: Final = 16_000
+MAX_LENGTH: Final = 16_000
 """Characters; some systems accept no argument longer than twice that."""
 _SCHEME: Final = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CONTROL: Final = lazy_re("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _AUTHORITY: Final = lazy_re(r"//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _PORT: Final = lazy_re(r":([0-9]{0,5})\Z")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_MOST_PORTS: Final = 65_536
+_MAX_PORTS: Final = 65_536
 
 _IN_USER: Final = "!$&()*+,;=:%"
 _IN_PATH: Final = "!$&()*+,;=:@/%"
@@ -163,8 +163,8 @@ class LinkRefusal:
 
 def read_link(address: str) -> LinkTarget | LinkRefusal:
     """Parse an address; return its target, or why it is not opened."""
-    if len(address) > LONGEST:
-        return LinkRefusal(f"The address has more than {LONGEST:,} characters.")
+    if len(address) > MAX_LENGTH:
+        return LinkRefusal(f"The address has more than {MAX_LENGTH:,} characters.")
     if _CONTROL.search(address):
         return LinkRefusal("The address has control characters in it.")
     match = _SCHEME.match(address)
@@ -176,8 +176,8 @@ def read_link(address: str) -> LinkTarget | LinkRefusal:
         return LinkRefusal(f"Only http, https and mailto links are opened; this one is {named}.")
     rest = address[match.end() :]
     target = _mail(rest) if scheme == "mailto" else _web(scheme, rest)
-    if isinstance(target, LinkTarget) and len(target.address) > 2 * LONGEST:
-        return LinkRefusal(f"The address has more than {2 * LONGEST:,} characters.")
+    if isinstance(target, LinkTarget) and len(target.address) > 2 * MAX_LENGTH:
+        return LinkRefusal(f"The address has more than {2 * MAX_LENGTH:,} characters.")
     return target
 
 
@@ -195,7 +195,7 @@ def _web(scheme: str, text: str) -> LinkTarget | LinkRefusal:
         server = server[: port_match.start()]
         port = int(port_match[1] or port)
     host = read_host(server)
-    if host is None or port >= _MOST_PORTS:
+    if host is None or port >= _MAX_PORTS:
         return LinkRefusal("The address has no host that can be trusted.")
     shown_port = None if port == _DEFAULT_PORTS[scheme] else port
     rest = quote(path or "/", safe=_IN_PATH)

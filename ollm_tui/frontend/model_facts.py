@@ -8,7 +8,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 FOREVER_S: Final = 10 * 365 * 86_400
 """A model that stays loaded for longer stays until it is unloaded."""
-_LONGEST_PROBLEM: Final = 300
+_MAX_PROBLEM_LENGTH: Final = 300
 
 
 def can_chat(info: ModelInfo) -> bool:
@@ -19,7 +19,7 @@ def can_chat(info: ModelInfo) -> bool:
 def why_no_chat(info: ModelInfo, name: str = "It") -> str | None:
     """Return a sentence on why a model cannot chat, or None if nothing speaks against it."""
     if problem := problem_of(info):
-        return f"{name} cannot be used: {clean_line(problem[:_LONGEST_PROBLEM])}."
+        return f"{name} cannot be used: {clean_line(problem[:_MAX_PROBLEM_LENGTH])}."
     known = info.capability or ModelCapability()
     if known.output and "text" not in known.output:
         return f"{name} gives no text."

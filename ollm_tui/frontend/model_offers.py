@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.frontend.download_news import LONGEST
+from ollm_tui.frontend.download_news import MAX_LENGTH
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import USUAL_QUANTIZATION, EntryFit, window_of
@@ -146,7 +146,7 @@ def remark_on(row: VariantRow) -> str:
     """Say what is special about a row."""
     variant = row.variant
     if variant is not None and variant.problem:
-        return clean_line(variant.problem[:LONGEST])
+        return clean_line(variant.problem[:MAX_LENGTH])
     words = ["recommended"] if row.is_best else []
     if variant is not None and variant.kind != "model":
         words.append("not for chats" if variant.kind == "other" else variant.kind)

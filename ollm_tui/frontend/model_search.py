@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
-from ollm_tui.frontend.download_news import LONGEST
+from ollm_tui.frontend.download_news import MAX_LENGTH
 from ollm_tui.library.address import (
     Address,
     HubAddress,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CONTEXTS: Final = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
 CACHES: Final = ("f16", "q8_0", "q4_0")
 """The types of the KV cache."""
-MOST: Final = 60
+MAX_RESULTS: Final = 60
 """Rows that are listed; a longer text finds the others."""
 _PURPOSES_SHOWN: Final = 3
 EACH: Final = 3
@@ -113,7 +113,7 @@ class Group:
 def purposes_text(entry: RegistryEntry, most: int = _PURPOSES_SHOWN) -> str:
     """Name what a model is good for, the best first."""
     ranked = sorted(entry.purposes, key=lambda name: (-entry.skills.get(name, 0), name))
-    return ", ".join(clean_line(name[:LONGEST]) for name in ranked[:most])
+    return ", ".join(clean_line(name[:MAX_LENGTH]) for name in ranked[:most])
 
 
 def stars(rating: int | None) -> str:
@@ -211,7 +211,7 @@ class ModelSearch:
         entries = self._registry.search("", purpose=self.purpose, limit=500)
         rows = [EntryRow(entry, self.fits.best_of(entry)) for entry in entries]
         if self.purpose is not None:
-            return best_by_purpose(rows, (self.purpose,), each=MOST)
+            return best_by_purpose(rows, (self.purpose,), each=MAX_RESULTS)
         has_none = self.knows_installed and not any(entry.installed for entry in entries)
         first = [Group("to start with", (_starter(),))] if has_none else []
         return [*first, *best_by_purpose(rows, tuple(PURPOSES), each=EACH)]
@@ -224,7 +224,7 @@ class ModelSearch:
         known = self._registry.search(words, purpose=self.purpose)
         matches = {entry.id: entry for entry in (*self._hub_results, *known)}
         kept = [e for e in matches.values() if self.purpose is None or self.purpose in e.purposes]
-        return kept[:MOST]
+        return kept[:MAX_RESULTS]
 
     def _named(self) -> list[FindRow]:
         """Return rows for what the text names literally."""

@@ -11,10 +11,10 @@ from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import open_regular, why_unreadable
 
-MOST_ENTRIES: Final = 1000
-MOST_ENTRY_CHARACTERS: Final = 64_000
+MAX_ENTRIES: Final = 1000
+MAX_ENTRY_CHARACTERS: Final = 64_000
 """A longer prompt is remembered while the program runs, but not saved."""
-_MOST_READ_BYTES: Final = 4_000_000
+_MAX_READ_BYTES: Final = 4_000_000
 _log: Final = logging.getLogger(__name__)
 
 
@@ -87,8 +87,8 @@ class PromptHistory:
         self._loaded = True
         try:
             lines = _read_lines(self._path, self._others_end)
-            entries = [text for text in map(_entry, lines) if text is not None][-MOST_ENTRIES:]
-            if len(lines) > 2 * MOST_ENTRIES and self._others_end is None:
+            entries = [text for text in map(_entry, lines) if text is not None][-MAX_ENTRIES:]
+            if len(lines) > 2 * MAX_ENTRIES and self._others_end is None:
                 write_private(self._path, b"".join(map(_line, entries)), lasting=False)
             self._entries[:0] = entries
         except OSError as error:
@@ -96,7 +96,7 @@ class PromptHistory:
             _log.warning("The prompt history %s cannot be read: %s", self._path, why)
 
     def _write(self, text: str) -> None:
-        if self._path is None or not text.strip() or len(text) > MOST_ENTRY_CHARACTERS:
+        if self._path is None or not text.strip() or len(text) > MAX_ENTRY_CHARACTERS:
             return
         try:
             private_folder(self._path.parent)
@@ -129,7 +129,7 @@ def _read_lines(path: Path, end: int | None) -> list[bytes]:
     with os.fdopen(descriptor, "rb") as file:
         size = os.fstat(descriptor).st_size
         size = size if end is None else min(end, size)
-        skipped = max(0, size - _MOST_READ_BYTES)
+        skipped = max(0, size - _MAX_READ_BYTES)
         file.seek(skipped)
         lines = file.read(size - skipped).splitlines()
     return lines[1:] if skipped else lines

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ollm_tui.attachments.attachment import AttachedText, Attachment
     from ollm_tui.mcp.server import McpServer
 
-MOST: Final = 50
+MAX_OFFERS: Final = 50
 """Suggestions of all servers together."""
 
 
@@ -54,12 +54,12 @@ class ServerOffers:
             if (rank := best_rank(begun, (one.value, one.help))) is not None
         ]
         ranked.sort(key=lambda item: item[:2])
-        listed = [one for _rank, _length, one in ranked[:MOST]]
+        listed = [one for _rank, _length, one in ranked[:MAX_OFFERS]]
         named = self.named(begun)
         if named is not None:
             filled = await _filled(*named)
             listed = [*filled, *(one for one in listed if one not in filled)]
-        return listed[:MOST]
+        return listed[:MAX_OFFERS]
 
     def _known(self) -> Iterator[Completion]:
         for server in self.servers().values():
@@ -81,7 +81,7 @@ class ServerOffers:
         with suppress(AIError):  # more than it takes
             given = read_arguments(prompt, line[: len(line) - len(begun) - len(argument) - 1])
         values = await server.prompt_values(prompt.name, argument, {**given, argument: begun})
-        return [Completion(f'"{one}"' if " " in one else one) for one in values[:MOST]]
+        return [Completion(f'"{one}"' if " " in one else one) for one in values[:MAX_OFFERS]]
 
 
 async def _filled(server: "McpServer", uri: str) -> list[Completion]:

@@ -18,7 +18,7 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.frontend.editor_command import EditorCommand, NoEditorError, editor_command
 from ollm_tui.frontend.notes import SayWithHint
 
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 AT_ONCE_S: Final = 0.5
 """An editor that ends so soon has opened a window and did not wait for it."""
 _FILE: Final = "message.md"
@@ -124,10 +124,10 @@ def _read(path: Path) -> str:
         EditFailedError: it is too long, no text, or gone.
     """
     try:
-        data = read_bounded(path, MOST_BYTES)
+        data = read_bounded(path, MAX_BYTES)
         text = data.decode("utf-8-sig")
     except TooLongError:
-        limit = f"{MOST_BYTES // 1_000_000} MB"
+        limit = f"{MAX_BYTES // 1_000_000} MB"
         raise EditFailedError(
             f"The edited text is longer than {limit}. The draft is as it was. "
             f"The text is kept in {path}."

@@ -15,9 +15,9 @@ _MAIN: Final = (
     *("command", "cmd", "expression", "query", "pattern", "name", "city", "text"),
 )
 """Arguments that tell most about a call, the most telling first."""
-_LONGEST: Final = 400
-_LONGEST_NAME: Final = 64
-_MOST_MISSING: Final = 5
+_MAX_LENGTH: Final = 400
+_MAX_NAME_LENGTH: Final = 64
+_MAX_MISSING: Final = 5
 
 
 class _Tool(Protocol):
@@ -31,17 +31,17 @@ def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
     Without any of these it is the first argument, by its name: `limit: 3`.
     """
     if args is None:
-        return raw_args[:_LONGEST]
+        return raw_args[:_MAX_LENGTH]
     named = [args[key] for key in _MAIN if _is_telling(args.get(key))]
     texts = [value for value in args.values() if isinstance(value, str) and value]
     code = args.get("code")
     if isinstance(code, str) and code.strip():
         first, *more = code.strip().split("\n")
-        return f"{first} …"[:_LONGEST] if more else first[:_LONGEST]
+        return f"{first} …"[:_MAX_LENGTH] if more else first[:_MAX_LENGTH]
     if telling := [*named, *texts]:
         return _written(telling[0])
     others = [(name, value) for name, value in args.items() if value != ""]
-    return "".join(f"{name}: {_written(value)}"[:_LONGEST] for name, value in others[:1])
+    return "".join(f"{name}: {_written(value)}"[:_MAX_LENGTH] for name, value in others[:1])
 
 
 def words_of(call: ToolCall) -> str:
@@ -56,8 +56,8 @@ def _is_telling(value: JsonValue) -> bool:
 
 def _written(value: JsonValue) -> str:
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)[:_LONGEST]
-    return value[:_LONGEST].removeprefix("https://")
+        return json.dumps(value, ensure_ascii=False)[:_MAX_LENGTH]
+    return value[:_MAX_LENGTH].removeprefix("https://")
 
 
 def saved_output(result: Message) -> str:
@@ -85,9 +85,9 @@ def missing_tools(on: Sequence[str], offered: Callable[[], Iterable[_Tool]]) -> 
     known = {tool.name for tool in offered()}
     # A server may still be starting.
     gone = [name for name in on if name not in known and group_of(name) is None]
-    missing = [clean_name(name[:_LONGEST_NAME]) for name in gone]
+    missing = [clean_name(name[:_MAX_NAME_LENGTH]) for name in gone]
     if not missing:
         return None
-    more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
-    listed = ", ".join(missing[:_MOST_MISSING]) + more
+    more = "" if len(missing) <= _MAX_MISSING else f" and {len(missing) - _MAX_MISSING} more"
+    listed = ", ".join(missing[:_MAX_MISSING]) + more
     return f"This chat had tools that are no longer available: {listed}."

@@ -11,7 +11,7 @@ from ollm_tui.frontend.tool_text import saved_output
 from ollm_tui.protocol.message import Message
 from ollm_tui.web.shown import WEB_TOOLS, read_page, read_search
 
-_LONGEST: Final = 300
+_MAX_LENGTH: Final = 300
 """Characters of a title or a snippet."""
 
 
@@ -20,14 +20,14 @@ def spoken_result(name: str, output: str) -> Sequence[str]:
     if name not in WEB_TOOLS:
         return ()
     if (page := read_page(output)) is not None:
-        title = clean_line(page.title[:_LONGEST]) or "A page without a title"
+        title = clean_line(page.title[:_MAX_LENGTH]) or "A page without a title"
         about = f"{title}. Host: {host_of(page.url)}. {_spoken(page.facts)}."
         return (about, *(clean_line(note) for note in page.notes))
     if (search := read_search(output)) is None:
         return ()
     rows = [
-        f"{at}. {clean_line(one.title[:_LONGEST])}. Host: {host_of(one.url)}. "
-        f"{clean_line(one.snippet[:_LONGEST])}".rstrip()
+        f"{at}. {clean_line(one.title[:_MAX_LENGTH])}. Host: {host_of(one.url)}. "
+        f"{clean_line(one.snippet[:_MAX_LENGTH])}".rstrip()
         for at, one in enumerate(search.results, 1)
     ]
     return (f"{clean_line(search.heading)}. /links opens one.", *rows)

@@ -27,7 +27,7 @@ WINDOW_STEP = 256
 ACTIVATIONS = 16
 PROCESS = 300_000_000
 """Bytes that the engine needs for any model: the program, the vocabulary, the driver's context."""
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """A smaller share in graphics memory counts as none."""
 HEADROOM = 0.9
 """The share of free memory that a recommended model may take."""
@@ -100,7 +100,7 @@ def _placed(movable: int, overhead: int, machine: Machine) -> tuple[Verdict, flo
     if ram is None:
         return "unknown", 0.0
     share = max(0.0, (free - overhead) / movable) if movable else 0.0
-    if share >= LEAST_SHARE and needed <= machine.all_free:
+    if share >= MIN_SHARE and needed <= machine.all_free:
         return "partly", min(1.0, share)
     return ("cpu", 0.0) if needed <= ram else ("no", 0.0)
 

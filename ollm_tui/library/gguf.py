@@ -55,7 +55,7 @@ TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 160, 60, 80
 BYTES_KEPT_A_STEP = 16
 """Limits what is kept in memory."""
 ROW = 32
-LONGEST_SHORT = 255
+MAX_SHORT_STRING_LENGTH = 255
 _unpack_length = struct.Struct("<Q").unpack_from
 
 
@@ -201,7 +201,7 @@ class _Reader:
                 self._fill(8)
             (length,) = _unpack_length(self._window, self._at)
             self._at += 8
-            if length > LONGEST_SHORT:
+            if length > MAX_SHORT_STRING_LENGTH:
                 _check(f"text length in {_shown(key)}", length, STRING_LIMIT)
                 self._spend(LONG_TEXT_WORK)
             self._skip(length)
@@ -307,6 +307,6 @@ def _row() -> re.Pattern[bytes]:
     """Compile the pattern for the first vocabulary: it takes some milliseconds."""
     texts = (
         re.escape(bytes([length])) + rb"\0{7}" + (b".{%d}" % length if length else b"")
-        for length in range(LONGEST_SHORT + 1)
+        for length in range(MAX_SHORT_STRING_LENGTH + 1)
     )
     return re.compile(b"(?:" + b"|".join(texts) + b"){%d}+" % ROW, re.DOTALL)

@@ -33,7 +33,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
 
 HEADER_LIMIT: Final = 32 * 1024 * 1024
-MOST_TENSORS: Final = 100_000
+MAX_TENSORS: Final = 100_000
 _LENGTH: Final = struct.Struct("<Q")
 _NAME: Final = lazy_re(rb"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _PICKLE: Final = "/data.pkl"
@@ -93,7 +93,7 @@ def _safetensors(path: Path) -> tuple[Sequence[str], JsonObject]:
     tensors.pop("__metadata__", None)
     types: Counter[str] = Counter()
     parameters = end = 0
-    for value in islice(tensors.values(), MOST_TENSORS):
+    for value in islice(tensors.values(), MAX_TENSORS):
         tensor = as_object(value)
         shape, offsets = tensor.get("shape"), tensor.get("data_offsets")
         if isinstance(shape, list) and all(isinstance(one, int) and one >= 0 for one in shape):
@@ -124,7 +124,7 @@ def _pickled_names(path: Path) -> Sequence[str]:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise BadCheckpointError("it is broken, or of an old form") from error
     names = dict.fromkeys(match[0].decode() for match in _NAME.finditer(text))
-    return [*islice(names, MOST_TENSORS)]
+    return [*islice(names, MAX_TENSORS)]
 
 
 def parts_beside(model: ReadCheckpoint, beside: Sequence[ReadCheckpoint]) -> dict[str, Path]:

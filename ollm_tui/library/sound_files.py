@@ -13,7 +13,7 @@ from ollm_tui.library.traits import VOICE, WHISPER
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 WHISPER_MAGIC: Final = b"lmgg"
-LARGEST_DESCRIPTION: Final = 2 * 1024 * 1024
+MAX_DESCRIPTION_BYTES: Final = 2 * 1024 * 1024
 _HEADER: Final = struct.Struct("<11i")
 _SIZES: Final[Mapping[int, str]] = {4: "tiny", 6: "base", 12: "small", 24: "medium", 32: "large"}
 """By the layers that hear."""
@@ -22,7 +22,7 @@ _TYPES: Final[Mapping[int, str]] = {
 }  # fmt: skip
 _MULTILINGUAL: Final = 51_865
 """So many words a vocabulary has that is not for English alone."""
-_MOST_NAMED: Final = 50
+_MAX_NAMED: Final = 50
 
 
 def whisper_facts(path: Path) -> JsonObject | None:
@@ -57,12 +57,12 @@ def voice_facts(path: Path) -> JsonObject | None:
 
     beside = description_of(path)
     try:
-        description = read_description(read_bounded(beside, LARGEST_DESCRIPTION), beside.name)
+        description = read_description(read_bounded(beside, MAX_DESCRIPTION_BYTES), beside.name)
     except (FileNotFoundError, ValueError):
         return None
     language, audio = as_object(description.get("language")), as_object(description["audio"])
     speakers = as_object(description.get("speaker_id_map"))
-    voices = list[JsonValue](islice(speakers, _MOST_NAMED))
+    voices = list[JsonValue](islice(speakers, _MAX_NAMED))
     espeak = as_object(description.get("espeak"))
     facts: JsonObject = {"format": "onnx", "kind": VOICE, "family": "piper"}
     return facts | present(

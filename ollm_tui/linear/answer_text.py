@@ -31,9 +31,9 @@ _PAUSE: Final = lazy_re(rf"\s+|(?<=[{WIDE_ENDS}])")
 _NUMBER: Final = lazy_re(r"\s*\d{1,9}\.\Z")
 """The number of an item."""
 _SPACE: Final = lazy_re(r"\s+(?=\S)")
-LONGEST: Final = 240
+MAX_LENGTH: Final = 240
 """Characters from which on a sentence is divided at a space."""
-_LONGEST_MARKED: Final = 1_000
+_MAX_MARKED_LENGTH: Final = 1_000
 """The same within marks."""
 _MARKS_IN_PAIRS: Final = ("**", "__", "`", "~~")
 _INDENT_OF_A_LEVEL: Final = 2
@@ -189,13 +189,13 @@ class LinearText:
 
 def _first_end(text: str) -> int:
     """Return where the first sentence ends; 0 if that is not known, or inside a mark."""
-    for pause in _PAUSE.finditer(text, 0, LONGEST):
+    for pause in _PAUSE.finditer(text, 0, MAX_LENGTH):
         sentence = text[: pause.start()]
         ends = sentence[-1:] in WIDE_ENDS or (bool(pause[0]) and is_end(sentence))
         if sentence and ends and not _NUMBER.fullmatch(sentence) and _is_closed(sentence):
             return pause.end()
-    for space in _SPACE.finditer(text, LONGEST):
-        if _is_closed(text[: space.end()]) or space.end() > _LONGEST_MARKED:
+    for space in _SPACE.finditer(text, MAX_LENGTH):
+        if _is_closed(text[: space.end()]) or space.end() > _MAX_MARKED_LENGTH:
             return space.end()
     return 0
 

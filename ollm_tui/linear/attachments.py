@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.attachments.attachment import (
-    MOST_TOGETHER_BYTES,
+    MAX_TOGETHER_BYTES,
     AttachedFile,
     AttachedText,
     attach,
@@ -21,7 +21,7 @@ from ollm_tui.protocol.blocks import Content, TextContent
 if TYPE_CHECKING:
     from ollm_tui.mcp.offers import Part
 
-MOST_FILES: Final = 20
+MAX_FILES: Final = 20
 
 
 @dataclass(slots=True)
@@ -69,10 +69,10 @@ class LinearAttachments:
         self._keep(await clipboard_picture())
 
     def _keep(self, attachment: AttachedFile) -> None:
-        if len(self._files) >= MOST_FILES:
-            raise refusal(f"{MOST_FILES} files are the limit for one message.")
-        if sum(one.size for one in [*self._files, attachment]) > MOST_TOGETHER_BYTES:
-            most = MOST_TOGETHER_BYTES // 1_000_000
+        if len(self._files) >= MAX_FILES:
+            raise refusal(f"{MAX_FILES} files are the limit for one message.")
+        if sum(one.size for one in [*self._files, attachment]) > MAX_TOGETHER_BYTES:
+            most = MAX_TOGETHER_BYTES // 1_000_000
             raise refusal(f"The files have more than {most} MB together.")
         self._files.append(attachment)
         self.say(f"Attached {self.listed()[-1]}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.frontend.download_news import (
-    LONGEST,
+    MAX_LENGTH,
     DownloadNews,
     done_words,
     failed_words,
@@ -163,7 +163,7 @@ class Downloads:
         if ref is not None:
             await runtime.model_info(ref)
             address = runtime.catalog.shown_address(ref)
-            hint = f"/model {clean_name(address[:LONGEST])} to chat with it."
+            hint = f"/model {clean_name(address[:MAX_LENGTH])} to chat with it."
         self._chat.say(done_words(job, runtime.catalog.shown_name), hint=hint)
 
     # Finding
@@ -290,12 +290,12 @@ def _acts(job: Job) -> dict[str, str]:
 
 def _row(row: FindRow) -> str:
     if isinstance(row, OriginRow):
-        return f"{clean_name(row.title[:LONGEST])}, {clean_line(row.about[:LONGEST])}"
+        return f"{clean_name(row.title[:MAX_LENGTH])}, {clean_line(row.about[:MAX_LENGTH])}"
     if not isinstance(row, EntryRow):
         return f"{clean_name(format_address(row.address))}, choose a file of it"
     entry, best = row.entry, row.best
     facts = (
-        clean_name(entry.name[:LONGEST]),
+        clean_name(entry.name[:MAX_LENGTH]),
         "installed" if entry.installed else "",
         f"about {size_text(best.size)}" if best is not None else "",
         _FITS[row.fit.verdict] if row.fit is not None else "",
@@ -310,7 +310,7 @@ def _can_be_had(row: VariantRow) -> bool:
 
 def _file_row(row: VariantRow) -> str:
     facts = (
-        clean_name(row.label[:LONGEST]),
+        clean_name(row.label[:MAX_LENGTH]),
         size_text(row.size) if row.size else "",
         _FITS[row.fit.verdict] if row.fit is not None else "",
         remark_on(row),

@@ -18,8 +18,8 @@ _ENDS: Final = {
     "failed": "The answer failed here.",
     "interrupted": "ollm quit before the answer was complete.",
 }
-_MOST_OF_A_MESSAGE: Final = 120
-MOST_MATCHES: Final = 20
+_MAX_MESSAGE_LENGTH: Final = 120
+MAX_MATCHES: Final = 20
 
 
 class MessageReading:
@@ -102,7 +102,7 @@ class MessageReading:
         await self.read(range(asked[chosen], end))
 
     def _first_words(self, at: int) -> str:
-        return words_of(self._messages[at].text[:_MOST_OF_A_MESSAGE]) or "no text"
+        return words_of(self._messages[at].text[:_MAX_MESSAGE_LENGTH]) or "no text"
 
     async def find(self, text: str) -> None:
         """Write the lines of the open chat that contain a text."""
@@ -119,8 +119,8 @@ class MessageReading:
         if not matches:
             self._write(f"No message of this chat has {clean_line(words)}.")
             return
-        self._write("\n".join(matches[:MOST_MATCHES]))
-        if (more := len(matches) - MOST_MATCHES) > 0:
+        self._write("\n".join(matches[:MAX_MATCHES]))
+        if (more := len(matches) - MAX_MATCHES) > 0:
             self._write(f"And {counted(more, 'more line')}.")
         self._write("/read N reads a message.")
 

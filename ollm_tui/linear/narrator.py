@@ -13,7 +13,7 @@ from ollm_tui.linear.answer_text import LinearText
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_MOST_OF_A_RESULT: Final = 200
+_MAX_RESULT_LENGTH: Final = 200
 """Characters of what a failed tool said."""
 _PHASES: Final = {
     "loading": "Loading the model",
@@ -177,7 +177,7 @@ class Narrator:
             self.say("\n".join([f"{name} is done.", *spoken_result(event.call.name, output)]))
         elif outcome == "failed":
             why = event.result.display or event.result.content
-            self.say(f"{name} failed: {clean_line(why[:_MOST_OF_A_RESULT])}")
+            self.say(f"{name} failed: {clean_line(why[:_MAX_RESULT_LENGTH])}")
         elif outcome == "stopped":
             self.say(f"{name} was cancelled.")
 

@@ -56,7 +56,7 @@ _MORE: Final = "More: "
 _BLOCK: Final = '"""'
 _GRACE_S: Final = 5.0
 _OLD_PROMPTS: Final = 200
-_MOST_COPIED: Final = 75_000
+_MAX_COPIED: Final = 75_000
 _EXITS: Final = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
@@ -229,7 +229,7 @@ class LinearApp:
         self._is_over = True
 
     def _copy(self, text: str) -> None:
-        if len(text.encode()) > _MOST_COPIED:
+        if len(text.encode()) > _MAX_COPIED:
             self._chat.say("This is too large for the terminal's clipboard.", "error")
             return
         encoded = base64.b64encode(clean(text).encode()).decode()

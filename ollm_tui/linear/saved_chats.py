@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.saved.chats import SavedChats as ChatsOfStore
     from ollm_tui.store.rows import ConversationSummary
 
-MOST_CHATS: Final = 200
-MOST_HITS: Final = 50
-_LONGEST_TITLE: Final = 200
+MAX_CHATS: Final = 200
+MAX_HITS: Final = 50
+_MAX_TITLE_LENGTH: Final = 200
 _DAY: Final = "%-d %B %Y"
 _NOT_SAVED: Final = "Chats are not saved here."
 _IMPORT, _ARCHIVE = "Import chats from a file", "Archived chats"
@@ -59,11 +59,11 @@ class SavedChats:
         for note in notes:
             self._chat.say(note, "warning")
         numbers = await saved.order(chosen, "changed")
-        by_number = await saved.rows(numbers[:MOST_CHATS], is_deleted=is_deleted)
-        chats = [by_number[one] for one in numbers[:MOST_CHATS] if one in by_number]
-        if len(numbers) > MOST_CHATS:
+        by_number = await saved.rows(numbers[:MAX_CHATS], is_deleted=is_deleted)
+        chats = [by_number[one] for one in numbers[:MAX_CHATS] if one in by_number]
+        if len(numbers) > MAX_CHATS:
             self._chat.say(
-                f"The newest {MOST_CHATS} of {len(numbers):,} chats follow.",
+                f"The newest {MAX_CHATS} of {len(numbers):,} chats follow.",
                 hint="/search WORDS finds others.",
             )
         rows = [_row(one) for one in chats]
@@ -114,7 +114,7 @@ class SavedChats:
 
     async def _rename(self, saved: "ChatsOfStore", chat: "ConversationSummary") -> None:
         typed = await self._chat.questions.line("New title: ", clean_line(chat.title))
-        title = " ".join((typed or "").split())[:_LONGEST_TITLE].rstrip()
+        title = " ".join((typed or "").split())[:_MAX_TITLE_LENGTH].rstrip()
         if not title or title == chat.title:
             self._chat.say("Nothing was changed.")
             return
@@ -245,7 +245,7 @@ class SavedChats:
         for note in query.notes:
             self._chat.say(note, "warning")
         await search.update(lambda _done, _total: None)
-        results = await search.search(query, limit=MOST_HITS)
+        results = await search.search(query, limit=MAX_HITS)
         if not results.hits:
             self._chat.say("No message matches.")
             return

@@ -21,13 +21,13 @@ from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextCont
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 
-MOST_MESSAGES: Final = 100
-MOST_CHARACTERS: Final = 200_000
-MOST_TOKENS: Final = 32_768
+MAX_MESSAGES: Final = 100
+MAX_CHARACTERS: Final = 200_000
+MAX_TOKENS: Final = 32_768
 """Of an answer, whatever a server asks for."""
 _HOTTEST: Final = 2.0
 _REJECTED: Final = -1
-_LONGEST_MESSAGE: Final = 10_000
+_MAX_MESSAGE_LENGTH: Final = 10_000
 
 
 class _Unusable(Exception):
@@ -77,7 +77,7 @@ class ServerCallbacks:
         self, _context: ClientRequestContext, params: wire.ElicitRequestParams
     ) -> wire.ElicitResult | wire.ErrorData:
         """Have the person fill a form, or open an address."""
-        name, message = self._rights.name, params.message[:_LONGEST_MESSAGE]
+        name, message = self._rights.name, params.message[:_MAX_MESSAGE_LENGTH]
         try:
             if isinstance(params, wire.ElicitRequestURLParams):
                 page = AddressRequest(name, message, params.url)
@@ -116,20 +116,20 @@ def _failed(error: AIError) -> wire.ErrorData:
 def _sampling_request(server: str, params: wire.CreateMessageRequestParams) -> SamplingRequest:
     if params.tools or params.tool_choice:
         raise _Unusable("Tools in a sampling request are not supported.")
-    if not 0 < len(params.messages) <= MOST_MESSAGES:
-        raise _Unusable(f"A sampling request has 1 to {MOST_MESSAGES} messages.")
+    if not 0 < len(params.messages) <= MAX_MESSAGES:
+        raise _Unusable(f"A sampling request has 1 to {MAX_MESSAGES} messages.")
     messages = tuple(_message(one) for one in params.messages)
     if messages[-1].role != "user":
         raise _Unusable("The last message of a sampling request is one of the user.")
     system = params.system_prompt or ""
-    if len(system) + sum(len(one.text) for one in messages) > MOST_CHARACTERS:
-        raise _Unusable(f"A sampling request has at most {MOST_CHARACTERS:,} characters.")
+    if len(system) + sum(len(one.text) for one in messages) > MAX_CHARACTERS:
+        raise _Unusable(f"A sampling request has at most {MAX_CHARACTERS:,} characters.")
     if params.max_tokens < 1:
         raise _Unusable("The limit of tokens is above zero.")
     return SamplingRequest(
         server,
         messages,
-        min(params.max_tokens, MOST_TOKENS),
+        min(params.max_tokens, MAX_TOKENS),
         system,
         params.temperature if 0 <= (params.temperature or 0) <= _HOTTEST else None,
         tuple((params.stop_sequences or [])[:8]),

@@ -13,14 +13,14 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-MOST_PROMPTS: Final = 200
-MOST_RESOURCES: Final = 2_000
-MOST_TEMPLATES: Final = 200
-MOST_ARGUMENTS: Final = 32
-LONGEST_NAME: Final = 256
-LONGEST_URI: Final = 2_000
-_LONGEST_TEXT: Final = 1_000
-_LONGEST_COMMAND: Final = 48
+MAX_PROMPTS: Final = 200
+MAX_RESOURCES: Final = 2_000
+MAX_TEMPLATES: Final = 200
+MAX_ARGUMENTS: Final = 32
+MAX_NAME_LENGTH: Final = 256
+MAX_URI_LENGTH: Final = 2_000
+_MAX_TEXT_LENGTH: Final = 1_000
+_MAX_COMMAND_LENGTH: Final = 48
 _NOT_TYPED: Final = lazy_re(r"[^a-z0-9_.-]+")
 _VARIABLE: Final = lazy_re(r"\{[^{}]*\}")
 _VARIABLE_NAMES: Final = lazy_re(r"[A-Za-z0-9_%.]+")
@@ -103,8 +103,8 @@ def read_prompts(listed: Sequence[JsonValue]) -> tuple[PromptDefinition, ...]:
     prompts: dict[str, PromptDefinition] = {}
     taken: set[str] = set()
     for item in _objects(listed):
-        name = _name(item.get("name"), LONGEST_NAME)
-        if not name or name in prompts or len(prompts) == MOST_PROMPTS:
+        name = _name(item.get("name"), MAX_NAME_LENGTH)
+        if not name or name in prompts or len(prompts) == MAX_PROMPTS:
             continue
         command = _command(name, taken)
         taken.add(command)
@@ -117,19 +117,19 @@ def read_prompts(listed: Sequence[JsonValue]) -> tuple[PromptDefinition, ...]:
 def read_resources(listed: Sequence[JsonValue]) -> tuple[ResourceDefinition, ...]:
     """Return the usable resources of a list."""
     kept = {uri: ResourceDefinition(uri, about) for uri, about in _addresses(listed, "uri")}
-    return tuple(kept.values())[:MOST_RESOURCES]
+    return tuple(kept.values())[:MAX_RESOURCES]
 
 
 def read_templates(listed: Sequence[JsonValue]) -> tuple[TemplateDefinition, ...]:
     """Return the usable templates of a list."""
     pairs = _addresses(listed, "uriTemplate")
     kept = {uri: TemplateDefinition(uri, about) for uri, about in pairs}
-    return tuple(kept.values())[:MOST_TEMPLATES]
+    return tuple(kept.values())[:MAX_TEMPLATES]
 
 
 def _addresses(listed: Sequence[JsonValue], key: str) -> Iterator[tuple[str, str]]:
     for item in _objects(listed):
-        uri = _name(item.get(key), LONGEST_URI)
+        uri = _name(item.get(key), MAX_URI_LENGTH)
         if uri and not any(character.isspace() for character in uri):
             yield uri, _about(item)
 
@@ -145,32 +145,32 @@ def _name(value: JsonValue, longest: int) -> str:
 def _about(item: JsonObject) -> str:
     title = item.get("title") or item.get("name")
     texts = [one for one in (title, item.get("description")) if isinstance(one, str) and one]
-    return ": ".join(dict.fromkeys(texts))[:_LONGEST_TEXT]
+    return ": ".join(dict.fromkeys(texts))[:_MAX_TEXT_LENGTH]
 
 
 def _gist(item: JsonObject) -> str:
     texts = (item.get("description"), item.get("title"))
-    return next((one for one in texts if isinstance(one, str) and one), "")[:_LONGEST_TEXT]
+    return next((one for one in texts if isinstance(one, str) and one), "")[:_MAX_TEXT_LENGTH]
 
 
 def _arguments(listed: JsonValue) -> tuple[PromptArgument, ...] | None:
     """Return the arguments of a prompt; None if they cannot be given."""
     if listed is None:
         return ()
-    if not isinstance(listed, list) or len(listed) > MOST_ARGUMENTS:
+    if not isinstance(listed, list) or len(listed) > MAX_ARGUMENTS:
         return None
     arguments: dict[str, PromptArgument] = {}
     for item in _objects(listed):
-        name, about = _name(item.get("name"), LONGEST_NAME), item.get("description")
+        name, about = _name(item.get("name"), MAX_NAME_LENGTH), item.get("description")
         if not name or name in arguments:
             return None
-        text = about[:_LONGEST_TEXT] if isinstance(about, str) else ""
+        text = about[:_MAX_TEXT_LENGTH] if isinstance(about, str) else ""
         arguments[name] = PromptArgument(name, text, item.get("required") is True)
     return tuple(arguments.values())
 
 
 def _command(name: str, taken: set[str]) -> str:
-    plain = _NOT_TYPED.sub("_", name.casefold()).strip("_")[:_LONGEST_COMMAND]
+    plain = _NOT_TYPED.sub("_", name.casefold()).strip("_")[:_MAX_COMMAND_LENGTH]
     if plain and plain not in taken:
         return plain
     mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]

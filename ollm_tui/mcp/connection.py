@@ -46,12 +46,12 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolOutput
 from ollm_tui.tools.define import ToolFailure
 
-MOST_PAGES: Final = 50
+MAX_PAGES: Final = 50
 _CLIENT: Final = Implementation(name="ollm", version="1")
 _VERSION_HEADER: Final = "mcp-protocol-version"
 _WITHOUT_WORDS: Final = "Server returned an error response"
 """What the SDK says of an answer that is an error of HTTP."""
-_LONGEST_REASON: Final = 500
+_MAX_REASON_LENGTH: Final = 500
 _ENDED_WITHIN_S: Final = 0.5
 Result = TypeVar("Result", bound=BaseModel)
 
@@ -125,7 +125,7 @@ class Connection:
         """
         listed: list[JsonValue] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             try:
                 page = await self._page(method, cursor)
             except MCPError as error:
@@ -200,7 +200,7 @@ class Connection:
         refusals = self.refusals
         if refusals is not None and (refusals.is_too_narrow or error.message == _WITHOUT_WORDS):
             return f"The {self._who} refused the call. {refusals.words}".strip()
-        return f"The {self._who} refused the call: {error.message[:_LONGEST_REASON]}"
+        return f"The {self._who} refused the call: {error.message[:_MAX_REASON_LENGTH]}"
 
     async def _problem(self, what: str, error: Exception) -> AIError:
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
@@ -212,7 +212,7 @@ class Connection:
             code = ErrorCode.AUTH_FAILED if needs_sign_in else ErrorCode.SERVICE_UNAVAILABLE
             return AIError(code, self.refusals.words)
         words = "its answer is malformed" if isinstance(error, ValidationError) else str(error)
-        return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{what}: {words[:_LONGEST_REASON]}.")
+        return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{what}: {words[:_MAX_REASON_LENGTH]}.")
 
     async def _how(self) -> str:
         """Return how it ended, in brackets; empty if that is not known in time."""

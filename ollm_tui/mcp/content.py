@@ -13,7 +13,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent
 from ollm_tui.protocol.tools import ToolOutput
 
-MOST_MEDIA: Final = 8
+MAX_MEDIA: Final = 8
 """Pictures and sounds of one result; each takes room in the context window."""
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _EMPTY: Final = "The tool gave no output."
@@ -25,12 +25,12 @@ def output_of(result: wire.CallToolResult) -> ToolOutput:
     texts = list(_texts(result.content))
     if not texts and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    if len(media) > MOST_MEDIA:
-        texts.append(f"[{counted(len(media) - MOST_MEDIA, 'picture')} left out]")
+    if len(media) > MAX_MEDIA:
+        texts.append(f"[{counted(len(media) - MAX_MEDIA, 'picture')} left out]")
     return ToolOutput(
         "\n".join(texts) or _EMPTY,
         is_error=bool(result.is_error),
-        media=tuple(media[:MOST_MEDIA]),
+        media=tuple(media[:MAX_MEDIA]),
     )
 
 

@@ -9,11 +9,11 @@ from ollm_tui.protocol.forms import FieldKind, FieldOption, FieldValue, FormFiel
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
 
-MOST_FIELDS: Final = 20
-MOST_OPTIONS: Final = 100
-LONGEST_TEXT: Final = 1_000
-_LONGEST_NAME: Final = 200
-_LONGEST_PROBLEM: Final = 200
+MAX_FIELDS: Final = 20
+MAX_OPTIONS: Final = 100
+MAX_TEXT_LENGTH: Final = 1_000
+_MAX_NAME_LENGTH: Final = 200
+_MAX_PROBLEM_LENGTH: Final = 200
 _KINDS: Final[Mapping[str, FieldKind]] = {
     "string": "text",
     "number": "number",
@@ -34,8 +34,8 @@ def read_form(schema: JsonObject) -> tuple[FormField, ...]:
     """
     properties, required = as_object(schema.get("properties")), schema.get("required")
     names = required if isinstance(required, list) else []
-    if not properties or len(properties) > MOST_FIELDS:
-        raise BadForm(f"A form has 1 to {MOST_FIELDS} fields.")
+    if not properties or len(properties) > MAX_FIELDS:
+        raise BadForm(f"A form has 1 to {MAX_FIELDS} fields.")
     return tuple(
         _field(name, as_object(value), is_required=name in names)
         for name, value in properties.items()
@@ -43,15 +43,15 @@ def read_form(schema: JsonObject) -> tuple[FormField, ...]:
 
 
 def _field(name: str, schema: JsonObject, *, is_required: bool) -> FormField:
-    if not 0 < len(name) <= _LONGEST_NAME:
-        raise BadForm(f"The name of a field has 1 to {_LONGEST_NAME} characters.")
+    if not 0 < len(name) <= _MAX_NAME_LENGTH:
+        raise BadForm(f"The name of a field has 1 to {_MAX_NAME_LENGTH} characters.")
     kind, options = _kind(name, schema)
     title, about = schema.get("title"), schema.get("description")
     one = FormField(
         name,
         kind,
-        title[:_LONGEST_NAME] if isinstance(title, str) else "",
-        about[:LONGEST_TEXT] if isinstance(about, str) else "",
+        title[:_MAX_NAME_LENGTH] if isinstance(title, str) else "",
+        about[:MAX_TEXT_LENGTH] if isinstance(about, str) else "",
         is_required,
         options=options,
         check=_checker(name, schema),
@@ -90,12 +90,12 @@ def _options(schema: JsonObject) -> tuple[FieldOption, ...]:
         shown: Sequence[JsonValue] = titles if isinstance(titles, list) else []
         pairs = [(one, shown[at] if at < len(shown) else None) for at, one in enumerate(values)]
     options = [
-        FieldOption(value, title[:_LONGEST_NAME] if isinstance(title, str) else "")
+        FieldOption(value, title[:_MAX_NAME_LENGTH] if isinstance(title, str) else "")
         for value, title in pairs
         if isinstance(value, str) and value
     ]
-    if not options or len(options) != len(pairs) or len(options) > MOST_OPTIONS:
-        raise BadForm(f"A choice has 1 to {MOST_OPTIONS} values, all of them text.")
+    if not options or len(options) != len(pairs) or len(options) > MAX_OPTIONS:
+        raise BadForm(f"A choice has 1 to {MAX_OPTIONS} values, all of them text.")
     return tuple(options)
 
 
@@ -111,7 +111,7 @@ def _checker(name: str, schema: JsonObject) -> Callable[[FieldValue], str]:
             faults = checker.faults(plain)
         except BadSchema:
             return "It cannot be checked against what the server wants."
-        return clean_line(f"{faults[0].message[:_LONGEST_PROBLEM]}.") if faults else ""
+        return clean_line(f"{faults[0].message[:_MAX_PROBLEM_LENGTH]}.") if faults else ""
 
     return check
 
@@ -125,7 +125,7 @@ def _default(one: FormField, value: JsonValue) -> FieldValue | None:
             usable = value
         case "number" | "integer" if isinstance(value, int | float) and not isinstance(value, bool):
             usable = value
-        case "text" | "choice" if isinstance(value, str) and len(value) <= LONGEST_TEXT:
+        case "text" | "choice" if isinstance(value, str) and len(value) <= MAX_TEXT_LENGTH:
             usable = value
         case "choices" if texts and all(isinstance(text, str) for text in texts):
             usable = [text for text in texts if isinstance(text, str)]

@@ -13,7 +13,7 @@ from mcp.shared.message import SessionMessage
 from ollm_tui.decode.counted import size_text
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.oauth import lacking_scopes
-from ollm_tui.mcp.stdio import LONGEST_LINE
+from ollm_tui.mcp.stdio import MAX_LINE_LENGTH
 from ollm_tui.mcp.tokens import NOT_TAKEN, TOO_NARROW, ServerTokens
 from ollm_tui.providers.proxy import proxy_for
 
@@ -44,8 +44,8 @@ class _Bounded(httpx2.AsyncByteStream):
         size = 0
         async for data in self._stream:
             size += len(data)
-            if size > LONGEST_LINE:
-                raise httpx2.ReadError(f"The answer is longer than {size_text(LONGEST_LINE)}.")
+            if size > MAX_LINE_LENGTH:
+                raise httpx2.ReadError(f"The answer is longer than {size_text(MAX_LINE_LENGTH)}.")
             yield data
 
     async def aclose(self) -> None:

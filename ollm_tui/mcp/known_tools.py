@@ -20,7 +20,7 @@ from ollm_tui.decode.json_fields import as_object
 from ollm_tui.mcp.listing import ToolDefinition
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-LARGEST: Final = 32 * 1024 * 1024
+MAX_BYTES: Final = 32 * 1024 * 1024
 """Bytes; a longer file is not ours."""
 _IDENTITY: Final = "identity"
 _TOOLS: Final = "tools"
@@ -45,7 +45,7 @@ class KnownTools:
 
     def _read(self) -> JsonObject:
         try:
-            return as_object(json.loads(read_bounded(self._file, LARGEST)))
+            return as_object(json.loads(read_bounded(self._file, MAX_BYTES)))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

@@ -17,12 +17,12 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import SERVER_SEPARATOR
 from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
 
-MOST_TOOLS: Final = 128
+MAX_TOOLS: Final = 128
 """Of one server; each takes room in the context window, and servers accept no more."""
-LONGEST_NAME: Final = 256
-LONGEST_DESCRIPTION: Final = 16 * 1024
-LARGEST_SCHEMA: Final = 64 * 1024
-_MOST_REFUSED: Final = 500
+MAX_NAME_LENGTH: Final = 256
+MAX_DESCRIPTION_LENGTH: Final = 16 * 1024
+MAX_SCHEMA_BYTES: Final = 64 * 1024
+_MAX_REFUSED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def read_tools(listed: Sequence[JsonValue]) -> ToolList:
     """Check each tool of a list. Blocks for a long one, since schemas are compiled."""
     tools: dict[str, ToolDefinition] = {}
     refused = list(_refused(listed, tools))
-    more = len(refused) - _MOST_REFUSED
+    more = len(refused) - _MAX_REFUSED
     if more > 0:
-        refused = [*refused[:_MOST_REFUSED], f"And {more} more."]
+        refused = [*refused[:_MAX_REFUSED], f"And {more} more."]
     return ToolList(tuple(tools.values()), tuple(refused))
 
 
@@ -87,26 +87,26 @@ def _refused(listed: Sequence[JsonValue], tools: dict[str, ToolDefinition]) -> I
 
 
 def _definition(item: JsonValue, others: Collection[str]) -> ToolDefinition:
-    if len(others) == MOST_TOOLS:
-        raise _BadTool(f"{MOST_TOOLS} tools of one server are the limit")
+    if len(others) == MAX_TOOLS:
+        raise _BadTool(f"{MAX_TOOLS} tools of one server are the limit")
     if not isinstance(item, dict):
         raise _BadTool("it is not an object")
     name, description = item.get("name"), item.get("description") or ""
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise _BadTool(f"its name has not 1 to {LONGEST_NAME} characters")
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise _BadTool(f"its name has not 1 to {MAX_NAME_LENGTH} characters")
     if name in others:
         raise _BadTool("there is another one of this name")
     if not isinstance(description, str):
         raise _BadTool("its description is not text")
-    if len(description) > LONGEST_DESCRIPTION:
-        raise _BadTool(f"its description is longer than {LONGEST_DESCRIPTION:,} characters")
+    if len(description) > MAX_DESCRIPTION_LENGTH:
+        raise _BadTool(f"its description is longer than {MAX_DESCRIPTION_LENGTH:,} characters")
     annotations, title = item.get("annotations"), item.get("title") or ""
     hints = annotations if isinstance(annotations, dict) else {}
     return ToolDefinition(
         name,
         description,
         _parameters(item.get("inputSchema")),
-        title[:LONGEST_NAME] if isinstance(title, str) else "",
+        title[:MAX_NAME_LENGTH] if isinstance(title, str) else "",
         hints.get("readOnlyHint") is True,
     )
 
@@ -115,8 +115,8 @@ def _parameters(schema: JsonValue) -> JsonObject:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise _BadTool("the schema of its arguments is not that of an object")
     try:
-        if len(json.dumps(schema)) > LARGEST_SCHEMA:
-            raise _BadTool(f"the schema of its arguments is over {size_text(LARGEST_SCHEMA)}")
+        if len(json.dumps(schema)) > MAX_SCHEMA_BYTES:
+            raise _BadTool(f"the schema of its arguments is over {size_text(MAX_SCHEMA_BYTES)}")
         SchemaChecker(schema)
     except BadSchema as error:
         raise _BadTool(f"the schema of its arguments cannot be used, since {error}") from error
@@ -125,8 +125,8 @@ def _parameters(schema: JsonValue) -> JsonObject:
     return schema
 
 
-LONGEST_PREFIX: Final = 24
-LONGEST_TOOL_NAME: Final = 64
+MAX_PREFIX_LENGTH: Final = 24
+MAX_TOOL_NAME_LENGTH: Final = 64
 """Characters that every backend accepts."""
 _NOT_IN_NAMES: Final = lazy_re(r"[^A-Za-z0-9_-]")
 _MARK: Final = 6
@@ -139,7 +139,7 @@ def prefixes_of(servers: Iterable[str]) -> dict[str, str]:
     for server in servers:
         prefix = _prefix(server)
         if prefix.casefold() in taken:
-            prefix = f"{prefix[: LONGEST_PREFIX - _MARK - 1]}-{_mark(server)}"
+            prefix = f"{prefix[: MAX_PREFIX_LENGTH - _MARK - 1]}-{_mark(server)}"
         taken.add(prefix.casefold())
         prefixes[server] = prefix
     return prefixes
@@ -147,9 +147,9 @@ def prefixes_of(servers: Iterable[str]) -> dict[str, str]:
 
 def _prefix(server: str) -> str:
     plain = _NOT_IN_NAMES.sub("_", server)
-    plain = re.sub("__+", "_", plain).strip("_-")[:LONGEST_PREFIX].rstrip("_-")
+    plain = re.sub("__+", "_", plain).strip("_-")[:MAX_PREFIX_LENGTH].rstrip("_-")
     if not plain or not plain[0].isalpha():
-        plain = f"mcp-{plain}".rstrip("-")[:LONGEST_PREFIX]
+        plain = f"mcp-{plain}".rstrip("-")[:MAX_PREFIX_LENGTH]
     return plain
 
 
@@ -159,9 +159,9 @@ def tool_names(prefix: str, tools: Iterable[str]) -> Mapping[str, str]:
     taken: set[str] = set()
     for tool in tools:
         plain = f"{prefix}{SERVER_SEPARATOR}{_NOT_IN_NAMES.sub('_', tool)}"
-        is_own = plain.endswith(tool) and len(plain) <= LONGEST_TOOL_NAME
+        is_own = plain.endswith(tool) and len(plain) <= MAX_TOOL_NAME_LENGTH
         if not is_own or plain.casefold() in taken:
-            plain = f"{plain[: LONGEST_TOOL_NAME - _MARK - 1]}-{_mark(tool)}"
+            plain = f"{plain[: MAX_TOOL_NAME_LENGTH - _MARK - 1]}-{_mark(tool)}"
         taken.add(plain.casefold())
         names[tool] = plain
     return names

@@ -4,16 +4,16 @@ import time
 from collections import deque
 from typing import Final
 
-LARGEST_LOG: Final = 256 * 1024
-LONGEST_LINE: Final = 4_000
-_MOST_NOTIFICATIONS: Final = 200
+MAX_LOG_BYTES: Final = 256 * 1024
+MAX_LINE_LENGTH: Final = 4_000
+_MAX_NOTIFICATIONS: Final = 200
 """Within a second; further ones are left out."""
 
 
 class ServerLog:
     """Takes any number of lines in bounded memory; every text in it may be foreign."""
 
-    def __init__(self, largest: int = LARGEST_LOG) -> None:
+    def __init__(self, largest: int = MAX_LOG_BYTES) -> None:
         self._largest = largest
         self._lines: deque[str] = deque()
         self._size = 0
@@ -21,7 +21,7 @@ class ServerLog:
 
     def add(self, line: str) -> None:
         """Add a line of its own."""
-        line = line[:LONGEST_LINE]
+        line = line[:MAX_LINE_LENGTH]
         self._lines.append(line)
         self._size += len(line) + 1
         while self._size > self._largest:
@@ -30,7 +30,7 @@ class ServerLog:
     def feed(self, data: bytes) -> None:
         """Add what a server writes as its errors, in pieces of any size."""
         *lines, self._open = (self._open + data.decode("utf-8", "replace")).split("\n")
-        if len(self._open) > LONGEST_LINE:
+        if len(self._open) > MAX_LINE_LENGTH:
             lines.append(self._open)
             self._open = ""
         for line in lines:
@@ -56,6 +56,6 @@ class FloodLimit:
         if now >= self._began + 1:
             self._began, self._count = now, 0
         self._count += 1
-        if self._count == _MOST_NOTIFICATIONS + 1:
+        if self._count == _MAX_NOTIFICATIONS + 1:
             self._log.add("More notifications than can be shown; some are left out.")
-        return self._count <= _MOST_NOTIFICATIONS
+        return self._count <= _MAX_NOTIFICATIONS

@@ -40,7 +40,7 @@ _ENDED: Final = 1.0
 """A time at which a token has ended."""
 _WITHOUT_BROWSER: Final = "http://127.0.0.1/callback"
 _SCOPE: Final = lazy_re(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
-_MOST_SCOPES: Final = 50
+_MAX_SCOPES: Final = 50
 NO_REGISTRATION: Final = (
     "Its authorization server does not take ollm as a new client. Set `oauth.client_id` to one "
     "that you registered there, or a token as `headers.Authorization`."
@@ -230,7 +230,7 @@ def lacking_scopes(response: httpx2.Response) -> str | None:
     if extract_field_from_www_auth(response, "error") != "insufficient_scope":
         return None
     named = (extract_scope_from_www_auth(response) or "").split()
-    return " ".join(filter(_SCOPE.fullmatch, named[:_MOST_SCOPES]))
+    return " ".join(filter(_SCOPE.fullmatch, named[:_MAX_SCOPES]))
 
 
 def check_address(address: str, server: str) -> None:

@@ -19,12 +19,12 @@ from ollm_tui.protocol.json_types import JsonValue
 Result = TypeVar("Result", bound=BaseModel)
 Part: TypeAlias = str | Attachment
 """A piece of a prompt: words, or what is attached."""
-MOST_PARTS: Final = 40
-MOST_CHARACTERS: Final = 200_000
+MAX_PARTS: Final = 40
+MAX_CHARACTERS: Final = 200_000
 """Of a prompt; a resource is bounded as a file is."""
-_LONGEST_SHOWN: Final = 100
-_MOST_VALUES: Final = 100
-_LONGEST_VALUE: Final = 300
+_MAX_SHOWN_LENGTH: Final = 100
+_MAX_VALUES: Final = 100
+_MAX_VALUE_LENGTH: Final = 300
 _KEPT: Final = "\n\t\u00a0\u202f\u3000"
 """Line ends and spaces that texts of many languages have; they hide nothing."""
 
@@ -91,8 +91,8 @@ class ServerOffers:
         )
         if not result.contents:
             raise _refusal(f"{_shown(uri)} is empty.")
-        if len(result.contents) > MOST_PARTS:
-            raise _refusal(f"{_shown(uri)} has more than {MOST_PARTS} parts.")
+        if len(result.contents) > MAX_PARTS:
+            raise _refusal(f"{_shown(uri)} has more than {MAX_PARTS} parts.")
         return await anyio.to_thread.run_sync(
             lambda: [_attached(contents) for contents in result.contents]
         )
@@ -134,22 +134,22 @@ class ServerOffers:
         result = await self._connection.ask(
             wire.CompleteRequest(params=params), wire.CompleteResult, timeout_s
         )
-        values = result.completion.values[:_MOST_VALUES]
-        return [one for one in values if 0 < len(one) <= _LONGEST_VALUE and one.isprintable()]
+        values = result.completion.values[:_MAX_VALUES]
+        return [one for one in values if 0 < len(one) <= _MAX_VALUE_LENGTH and one.isprintable()]
 
 
 def _prompt_parts(result: wire.GetPromptResult) -> list[Part]:
     """Return the messages of a prompt one below the other; roles are named if there are two."""
-    if len(result.messages) > MOST_PARTS:
-        raise _refusal(f"The prompt has more than {counted(MOST_PARTS, 'message')}.")
+    if len(result.messages) > MAX_PARTS:
+        raise _refusal(f"The prompt has more than {counted(MAX_PARTS, 'message')}.")
     has_roles = any(message.role != "user" for message in result.messages)
     parts: list[Part] = []
     for message in result.messages:
         if has_roles:
             parts.append(f"{message.role.capitalize()}:")
         parts.append(_part(message.content))
-    if sum(len(part) for part in parts if isinstance(part, str)) > MOST_CHARACTERS:
-        raise _refusal(f"The prompt has more than {MOST_CHARACTERS:,} characters.")
+    if sum(len(part) for part in parts if isinstance(part, str)) > MAX_CHARACTERS:
+        raise _refusal(f"The prompt has more than {MAX_CHARACTERS:,} characters.")
     return parts
 
 
@@ -194,7 +194,7 @@ def _decoded(data: str, name: str) -> bytes:
 
 
 def _shown(uri: str) -> str:
-    return clean_name(uri if len(uri) <= _LONGEST_SHOWN else f"{uri[: _LONGEST_SHOWN - 1]}…")
+    return clean_name(uri if len(uri) <= _MAX_SHOWN_LENGTH else f"{uri[: _MAX_SHOWN_LENGTH - 1]}…")
 
 
 def _refusal(sentence: str) -> AIError:

@@ -15,7 +15,7 @@ from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-LARGEST: Final = 1024 * 1024
+MAX_BYTES: Final = 1024 * 1024
 """Bytes of such a file."""
 _TABLES: Final = ("mcpServers", "servers", "context_servers")
 _VARIABLE: Final = lazy_re(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")

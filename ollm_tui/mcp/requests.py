@@ -22,9 +22,9 @@ from ollm_tui.protocol.message import Message
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 """What the person did: agreed, refused, or closed the question."""
-MOST_WAITING: Final = 3
+MAX_WAITING: Final = 3
 """Requests of one server that wait for the person; further ones are refused."""
-MOST_REFUSED: Final = 3
+MAX_REFUSED: Final = 3
 """Refusals in a row after which nothing more is asked until the server is restarted."""
 QUESTIONS_S: Final = 3600.0
 """How much longer a call may take if its server asks something meanwhile."""
@@ -193,10 +193,10 @@ class ServerRights:
         answerer = self._client.answerer
         if answerer is None:
             raise _refusal("There is no person to ask.")
-        if self._refused >= MOST_REFUSED:
+        if self._refused >= MAX_REFUSED:
             self._log.add("A request was refused without a question, after refusals in a row.")
             raise _refusal("The person refused several requests; no further one is shown.")
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise _refusal("Other requests of this server are waiting.")
         self._waiting += 1
         try:

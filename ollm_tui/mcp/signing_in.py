@@ -23,10 +23,10 @@ from ollm_tui.mcp.settings import HttpServer
 from ollm_tui.mcp.tokens import ServerTokens
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-PATIENCE_S: Final = 300.0
+TIMEOUT_S: Final = 300.0
 """How long the person may take."""
 _PATH: Final = "/callback"
-_LONGEST_REQUEST: Final = 16_384
+_MAX_REQUEST_LENGTH: Final = 16_384
 _REQUEST_S: Final = 10.0
 _BAD: Final = 400
 _PAGE: Final = (
@@ -130,7 +130,7 @@ async def _knock(server: HttpServer, provider: SignedIn, tokens: ServerTokens) -
     accepts = {"accept": "application/json, text/event-stream"}
     refusals = Refusals(ServerLog())
     try:
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             async with (
                 http_client(server.url, server.headers, refusals, provider) as client,
                 client.stream("POST", server.url, json=request, headers=accepts) as response,
@@ -142,7 +142,7 @@ async def _knock(server: HttpServer, provider: SignedIn, tokens: ServerTokens) -
     except _Denied:
         return "The sign-in was refused."
     except TimeoutError:
-        return f"Nobody signed in within {PATIENCE_S / 60:g} minutes."
+        return f"Nobody signed in within {TIMEOUT_S / 60:g} minutes."
     except httpx2.TransportError:
         return "No answer from its address, or from its authorization server."
     except Exception as error:  # noqa: BLE001 -- of foreign answers; the text may hold a secret
@@ -164,7 +164,7 @@ def _answering(redirect: Redirect) -> Callable[[SocketStream], Awaitable[None]]:
         async with stream:
             with anyio.move_on_after(_REQUEST_S):
                 request = b""
-                while b"\r\n" not in request and len(request) < _LONGEST_REQUEST:
+                while b"\r\n" not in request and len(request) < _MAX_REQUEST_LENGTH:
                     request += await stream.receive()
                 words = request.partition(b"\r\n")[0].decode("latin-1").split(" ")
                 is_ours = len(words) > 1 and words[1].startswith(f"{_PATH}?")

@@ -20,7 +20,7 @@ from ollm_tui.lazy import lazy_re
 from ollm_tui.mcp.log import FloodLimit, ServerLog
 from ollm_tui.mcp.process import PIECE, ServerProcess
 
-LONGEST_LINE: Final = 4 * 1024 * 1024
+MAX_LINE_LENGTH: Final = 4 * 1024 * 1024
 _IN_THREAD: Final = 256 * 1024
 """Bytes of a message from which on it is parsed beside the event loop."""
 _FLOOD_PAUSE_S: Final = 0.002
@@ -36,7 +36,7 @@ Streams: TypeAlias = tuple[
 class LineReader:
     """Splits output into lines; of one that is too long, only the beginning is kept."""
 
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, longest: int = MAX_LINE_LENGTH) -> None:
         self._longest = longest
         self._open = bytearray()
         self._size = 0
@@ -127,7 +127,7 @@ def _parsed(line: bytes) -> JSONRPCMessage | None:
 
 def _refusal(line: bytes, log: ServerLog) -> JSONRPCMessage | None:
     """Return an error in place of an answer that is too long, so that its call does not wait."""
-    reason = f"The answer is longer than {size_text(LONGEST_LINE)}."
+    reason = f"The answer is longer than {size_text(MAX_LINE_LENGTH)}."
     log.add(reason)
     match = _ANSWERED.match(line[:1_000])
     if match is None:

@@ -20,7 +20,7 @@ Names: TypeAlias = tuple[str, ...]
 Assumed: TypeAlias = tuple[ModelCapability | None, int | None]
 """Abilities and window."""
 _NOTHING: Final[Assumed] = (None, None)
-MOST_KEPT: Final = 20_000
+MAX_KEPT: Final = 20_000
 """Models whose assumptions are kept."""
 
 
@@ -58,7 +58,7 @@ class Assumptions:
         state = self._library.state
         if state != self._state:
             self._by_variant.clear()
-        if state != self._state or len(self._by_names) > MOST_KEPT:
+        if state != self._state or len(self._by_names) > MAX_KEPT:
             self._by_names.clear()
         self._state = state
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ollm_tui.config.origin import ConfigProblem, Origin
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.config.yaml_file import (
-    LARGEST_YAML_BYTES,
+    MAX_YAML_BYTES,
     PatternText,
     YamlFile,
     YamlProblem,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ollm_tui.models.family_schema import Family
 
 BUILT_IN: Final = Path(__file__).parent.parent / "families"
-MOST_USER_FILES: Final = 500
+MAX_USER_FILES: Final = 500
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
@@ -228,7 +228,7 @@ def _listed(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
         return ()
     wanted = [one for one in paths if one.suffix in _SUFFIXES and not one.name.startswith(".")]
     listed = []
-    for path in wanted[:MOST_USER_FILES]:
+    for path in wanted[:MAX_USER_FILES]:
         try:
             status = path.stat()
         except OSError:
@@ -266,7 +266,7 @@ def _entry_of(one: FamilyFile) -> _Entry:
 
 def _built_in_entry(path: Path) -> _Entry:
     """Read the keys that are indexed, without the rest of the file."""
-    text = read_bounded(path, LARGEST_YAML_BYTES).decode("utf-8")
+    text = read_bounded(path, MAX_YAML_BYTES).decode("utf-8")
     values = indexed_keys(text, path)
     written, priority = values.get("modelPattern"), values.get("priority")
     return _Entry(

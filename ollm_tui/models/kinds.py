@@ -9,7 +9,7 @@ from typing import Any, Final
 from ollm_tui.config.yaml_file import read_yaml
 from ollm_tui.dataclass import dataclass
 
-LONGEST_NAME: Final = 200
+MAX_NAME_LENGTH: Final = 200
 """Characters of a name that are searched."""
 _FILE: Final = Path(__file__).parent / "kinds.yaml"
 _NOTHING: Final = r"(?!)"
@@ -39,7 +39,7 @@ class KindTable:
 
     def of_title(self, title: str) -> str | None:
         """Return the kind that the title of a model file tells."""
-        short = title[:LONGEST_NAME]
+        short = title[:MAX_NAME_LENGTH]
         return next((k for k, it in self.kinds.items() if it.titles.search(short)), None)
 
     def of_encoder(self, architecture: str) -> str | None:
@@ -52,7 +52,7 @@ class KindTable:
 
     def is_named(self, name: str, kind: str) -> bool:
         """Whether a server's name for a model tells this kind."""
-        return self.kinds[kind].names.search(name[:LONGEST_NAME]) is not None
+        return self.kinds[kind].names.search(name[:MAX_NAME_LENGTH]) is not None
 
 
 @cache

@@ -1,6 +1,6 @@
 """Patterns for the names of models, as `modelPattern` of a family has them.
 
-A pattern is `!re /…/flags` or a text with `*` and `?`. A name is cut to `LONGEST_NAME` characters.
+A pattern is `!re /…/flags` or a text with `*` and `?`. A name is cut to `MAX_NAME_LENGTH` characters.
 The patterns of files that did not come with the app are matched under a time limit, so that none
 can freeze it.
 """
@@ -10,11 +10,11 @@ import re
 from typing import Any, Final
 
 from ollm_tui.config.yaml_file import PatternText
-from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
+from ollm_tui.decode.repeats import MAX_REPEATS, repeats_of
 from ollm_tui.lazy import lazy_re
 
-LONGEST_NAME: Final = 200
-LONGEST_PATTERN: Final = 500
+MAX_NAME_LENGTH: Final = 200
+MAX_PATTERN_LENGTH: Final = 500
 LIMIT_S: Final = 0.05
 """How long one pattern of a file that is not built in may search one name."""
 _WRITTEN: Final = lazy_re(r"/(.*)/([a-z]*)", re.DOTALL)
@@ -29,7 +29,7 @@ def plain_name(name: str) -> str:
     `hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M` is `Qwen3-8B-GGUF-Q4_K_M`, `qwen3:8b` is `qwen3-8b`.
     """
     last = name.strip().rstrip("/").rpartition("/")[2]
-    return _SEPARATORS.sub("-", _MODEL_FILE.sub("", last))[:LONGEST_NAME]
+    return _SEPARATORS.sub("-", _MODEL_FILE.sub("", last))[:MAX_NAME_LENGTH]
 
 
 class BadPatternError(ValueError):
@@ -53,8 +53,8 @@ class NamePattern:
             self.text, self._flags = fnmatch.translate(written), int(re.IGNORECASE)
         else:
             self.text, self._flags = _parts(written.text)
-        if len(self.text) > LONGEST_PATTERN:
-            raise BadPatternError(f"is longer than {LONGEST_PATTERN} characters")
+        if len(self.text) > MAX_PATTERN_LENGTH:
+            raise BadPatternError(f"is longer than {MAX_PATTERN_LENGTH} characters")
         self._compiled: Any = None
 
     def check(self) -> None:
@@ -87,7 +87,7 @@ class NamePattern:
         # Costs 20 ms, and few people have family files of their own.
         import regex
 
-        if repeats_of(self.text) > MOST_REPEATS:
+        if repeats_of(self.text) > MAX_REPEATS:
             raise BadPatternError("repeats too often; use smaller counts in {}")
         try:
             return regex.compile(self.text, self._flags | regex.VERSION0)

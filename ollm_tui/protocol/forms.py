@@ -9,7 +9,7 @@ from ollm_tui.dataclass import dataclass
 FieldKind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 FieldValue: TypeAlias = str | int | float | bool | list[str]
 FormValues: TypeAlias = Mapping[str, FieldValue]
-_LONGEST: Final = 10_000
+_MAX_LENGTH: Final = 10_000
 _WORDS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("y", "yes", "true", "on", "1"), True),
     **dict.fromkeys(("n", "no", "false", "off", "0"), False),
@@ -90,8 +90,8 @@ class FormField:
                 listed = [self._chosen(part.strip()) for part in text.split(",") if part.strip()]
                 return list(dict.fromkeys(listed))
             case _:
-                if len(text) > _LONGEST:
-                    raise ValueError(f"It has more than {_LONGEST:,} characters.")
+                if len(text) > _MAX_LENGTH:
+                    raise ValueError(f"It has more than {_MAX_LENGTH:,} characters.")
                 return text
 
     def _number(self, text: str) -> int | float:

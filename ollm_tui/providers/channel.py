@@ -19,9 +19,9 @@ class Channel(AsyncIterator[T], Generic[T]):
     Neither waits while it need not, so the other one runs only when the queue is full or empty.
     """
 
-    def __init__(self, most_items: int) -> None:
+    def __init__(self, max_items: int) -> None:
         self._items: deque[T] = deque()
-        self._most_items = most_items
+        self._max_items = max_items
         self._is_ended = False
         self._is_left = False
         self._changed = anyio.Event()
@@ -34,7 +34,7 @@ class Channel(AsyncIterator[T], Generic[T]):
             BrokenResourceError: nobody receives any more.
             ClosedResourceError: the sender has ended it.
         """
-        while len(self._items) >= self._most_items and not (self._is_left or self._is_ended):
+        while len(self._items) >= self._max_items and not (self._is_left or self._is_ended):
             await self._change()
         if self._is_ended:
             raise anyio.ClosedResourceError
@@ -74,7 +74,7 @@ class Channel(AsyncIterator[T], Generic[T]):
         self._changed.set()
 
     def _taken(self) -> T:
-        was_full = len(self._items) >= self._most_items
+        was_full = len(self._items) >= self._max_items
         item = self._items.popleft()
         if was_full:
             self._changed.set()

@@ -14,7 +14,7 @@ import httpcore
 import httpx
 
 from ollm_tui import __version__
-from ollm_tui.config.backends import LARGEST_AUTHORITIES
+from ollm_tui.config.backends import MAX_AUTHORITIES_BYTES
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
@@ -111,7 +111,7 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
         return httpx.create_ssl_context()
     try:
         # The text around the certificates may be in any language.
-        text = read_bounded(spec.ca_file, LARGEST_AUTHORITIES).decode("latin-1")
+        text = read_bounded(spec.ca_file, MAX_AUTHORITIES_BYTES).decode("latin-1")
         # Never empty, which would mean the default authorities.
         return ssl.create_default_context(cadata=text.encode("ascii", "replace").decode() + "\n")
     except (OSError, ValueError) as error:  # an SSLError is an OSError

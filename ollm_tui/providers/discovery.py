@@ -19,7 +19,7 @@ from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
-PATIENCE_S = 1.0
+TIMEOUT_S = 1.0
 """Time limit for a probe, in seconds."""
 LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
@@ -64,11 +64,11 @@ class Discovery:
     def __init__(
         self,
         *,
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
         max_age_s: float = MAX_AGE_S,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._max_age_s = max_age_s
         self._clock = clock
         self._cache: dict[str, _CacheEntry] = {}
@@ -79,7 +79,7 @@ class Discovery:
         entry = self._cache.setdefault(root, _CacheEntry())
         async with entry.lock:
             if entry.result is None or self._clock() - entry.taken_at >= self._max_age_s:
-                entry.result = await probe(root, options, patience_s=self._patience_s)
+                entry.result = await probe(root, options, timeout_s=self._timeout_s)
                 entry.taken_at = self._clock()
             return entry.result
 
@@ -94,9 +94,9 @@ class Discovery:
 
 
 async def probe(
-    base_url: str, options: ConnectionOptions | None = None, *, patience_s: float = PATIENCE_S
+    base_url: str, options: ConnectionOptions | None = None, *, timeout_s: float = TIMEOUT_S
 ) -> ProbeResult:
-    """Identify the engine at an address; takes `patience_s` at most."""
+    """Identify the engine at an address; takes `timeout_s` at most."""
     replies: dict[str, ProbeReply] = {}
     first: list[float] = []
     failures: list[str] = []
@@ -117,7 +117,7 @@ async def probe(
     has_first_reply = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
-    with anyio.move_on_after(patience_s):
+    with anyio.move_on_after(timeout_s):
         async with (
             await _client(root, options or ConnectionOptions()) as client,
             task_group() as group,

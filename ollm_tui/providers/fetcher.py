@@ -27,8 +27,8 @@ from ollm_tui.providers.response_reader import ResponseReader, in_time
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
-MOST_REDIRECTS = 5
-MOST_HEAD_BYTES = 64 * 1024
+MAX_REDIRECTS = 5
+MAX_HEAD_BYTES = 64 * 1024
 CLOSE_S = 2.0
 _NO_FIRST_BYTE = replace(NO_FIRST_BYTE, hint="The server may be busy: try again.", retryable=True)
 _STALLED = replace(STALLED, hint="What arrived is kept; try again for the rest.", retryable=True)
@@ -72,7 +72,7 @@ class HttpFetcher:
 
     async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Response":
         hop = first_hop(request.url)
-        wanted = min(request.redirects, MOST_REDIRECTS)
+        wanted = min(request.redirects, MAX_REDIRECTS)
         first: Mapping[str, str] | None = None
         for followed in range(wanted + 1):
             proxy = proxy_for(hop.url, None, "")
@@ -191,8 +191,8 @@ def _identity(request: FetchRequest) -> dict[str, str]:
 
 def _bounded(head: Head, endpoint: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
-    if size > MOST_HEAD_BYTES:
-        raise endpoint.fault(LIMIT, limit=f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+    if size > MAX_HEAD_BYTES:
+        raise endpoint.fault(LIMIT, limit=f"headers of more than {MAX_HEAD_BYTES // 1024} KB")
     return head
 
 

@@ -35,7 +35,7 @@ _OTHERS: Mapping[str, str] = {
 }
 """Labels of servers without a row in the table, by the `owned_by` of their models."""
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-LONGEST_VERSION = 40
+MAX_VERSION_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _owners(listing: ProbeReply | None) -> frozenset[str] | None:
 def _version(replies: Replies, row: Backend) -> str | None:
     path, key = row.version_at or ("", "")
     version = string(_object(replies, path), key)
-    return clean_line(version[:LONGEST_VERSION]) if version else None
+    return clean_line(version[:MAX_VERSION_LENGTH]) if version else None
 
 
 def _object(replies: Replies, path: str) -> JsonObject:

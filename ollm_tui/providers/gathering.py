@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     import socket
 
 PIECE_BYTES = 64 * 1024
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 GATHER_S = 0.011
 """A period: if nothing more arrives in one, what gathered is passed on."""
 LOOKS_PER_PERIOD = 2
 """How often the socket is looked into, so that the end of a reply is seen soon."""
-MOST_PERIODS = 3
+MAX_PERIODS = 3
 """After so many, what gathered is passed on in any case: about as often as a frame is drawn."""
 SLOW_RATE = 127.0
 """Events a second; what comes more slowly is passed on at once."""
 WATCHED_RATE = 300.0
 """Events a second; up to this rate each wakes the event loop, so that an end is seen at once."""
-MOST_WAKES = 24
+MAX_WAKES = 24
 """The event loop is woken so often between two reads, and looks by the clock then."""
 RATE_S = 0.05
 """How long events are counted to know their rate."""
@@ -87,7 +87,7 @@ class Gathering:
         self._received.clear()
         if self._fault is not None and not data:
             raise self._fault
-        data = data or await self._inner.read(MOST_BYTES, timeout)
+        data = data or await self._inner.read(MAX_BYTES, timeout)
         if data and self._is_secure:
             data += self._decrypted()
         now = time.monotonic()
@@ -125,7 +125,7 @@ class Gathering:
         self._looks += 1
         self._receive()
         if self._looks % LOOKS_PER_PERIOD == 0:
-            if len(self._received) == self._seen or self._looks == LOOKS_PER_PERIOD * MOST_PERIODS:
+            if len(self._received) == self._seen or self._looks == LOOKS_PER_PERIOD * MAX_PERIODS:
                 self._pause.set()
             self._seen = len(self._received)
         if not self._pause.is_set():
@@ -149,7 +149,7 @@ class Gathering:
         self._wakes += 1
         if not self._receive() and not self._is_secure:
             self._pause.set()  # the end of the connection, which wakes it for ever
-        if self._pause.is_set() or self._wakes == MOST_WAKES:
+        if self._pause.is_set() or self._wakes == MAX_WAKES:
             self._unwatch()
 
     def _receive(self) -> bool:

@@ -18,7 +18,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 RenderRequest: TypeAlias = Callable[[Request, ModelInfo | None], Awaitable[Request]]
 """Returns a request for a model with its templates rendered."""
 LOCAL, EMBEDDED = "local", "embedded"
-PATIENCE_S = 1.0
+TIMEOUT_S = 1.0
 """How long a lookup waits for a silent server, in seconds."""
 
 
@@ -106,7 +106,7 @@ class Router:
         """Add the listing entry of an addressed model; takes a second at most."""
         if resolved.info is not None:
             return resolved
-        listing = await self._catalog.listing(resolved.ref.provider, within_s=PATIENCE_S)
+        listing = await self._catalog.listing(resolved.ref.provider, within_s=TIMEOUT_S)
         for info in listing.models:
             if same_model(resolved.ref.model, info.name):
                 return replace(resolved, ref=ModelRef(resolved.ref.provider, info.name), info=info)
@@ -119,7 +119,7 @@ class Router:
             AIError: The provider does not answer, or MODEL_NOT_FOUND.
         """
         adapter = await self.provider(provider)
-        listing = await self._catalog.listing(adapter.name, within_s=PATIENCE_S)
+        listing = await self._catalog.listing(adapter.name, within_s=TIMEOUT_S)
         if resolved := self._in_listing(listing, name, None):
             return resolved
         if listing.has_answered:
@@ -162,11 +162,11 @@ class Router:
         return await resolved.provider.invoke(request)
 
     async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:
-        listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)
+        listing = await self._catalog.listing(ollama.name, within_s=TIMEOUT_S)
         if resolved := self._in_listing(listing, model, None):
             return resolved
         if self._is_local_here and self._registry.get(EMBEDDED) is not None:
-            library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
+            library = await self._catalog.listing(EMBEDDED, within_s=TIMEOUT_S)
             if resolved := self._in_listing(library, model, None):
                 return resolved
         _raise_unless_askable(listing)
@@ -177,10 +177,10 @@ class Router:
         answered = {listing.provider for listing in cached if listing.has_answered}
         if self._named <= answered and (resolved := self._first_in(cached, name, requirement)):
             return resolved
-        listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
+        listings = await self._catalog.refresh(within_s=TIMEOUT_S, services=False)
         for provider in self._named - {listing.provider for listing in listings}:
             if self._registry.get(provider) is not None:  # a service, but one that was named
-                listing = await self._catalog.listing(provider, within_s=PATIENCE_S)
+                listing = await self._catalog.listing(provider, within_s=TIMEOUT_S)
                 listings = (*listings, listing)
         if resolved := self._first_in(listings, name, requirement):
             return resolved

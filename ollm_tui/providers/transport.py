@@ -118,7 +118,7 @@ class Transport:
         body: JsonMapping | None = None,
         *,
         within_s: float | None = None,
-        most_bytes: int = MAX_REPLY_BYTES,
+        max_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
         """Send a request and parse its small reply; an empty one is None.
 
@@ -126,21 +126,21 @@ class Transport:
             AIError: any failure, including the time limit `within_s`.
         """
         start = partial(self.start, method=method, path=path, body=body)
-        return await self._exchange(start, within_s, most_bytes)
+        return await self._exchange(start, within_s, max_bytes)
 
     async def post(
-        self, path: str, content: bytes, content_type: str, *, within_s: float, most_bytes: int
+        self, path: str, content: bytes, content_type: str, *, within_s: float, max_bytes: int
     ) -> JsonValue:
         """Send a body that is no JSON, and parse the small reply; else as `json`."""
         headers = {"content-type": content_type, "content-length": str(len(content))}
         start = partial(self._started, method="POST", path=path, content=content, headers=headers)
-        return await self._exchange(start, within_s, most_bytes)
+        return await self._exchange(start, within_s, max_bytes)
 
     async def _exchange(
         self,
         start: Callable[[TaskGroup], Awaitable[ResponseReader]],
         within_s: float | None,
-        most_bytes: int,
+        max_bytes: int,
     ) -> JsonValue:
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
@@ -149,7 +149,7 @@ class Transport:
                 async with task_group() as group:
                     reader = await start(group)
                     try:
-                        reply = await self._reply(reader, most_bytes)
+                        reply = await self._reply(reader, max_bytes)
                     finally:
                         reader.dispose()
         except TimeoutError:
@@ -163,14 +163,14 @@ class Transport:
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await client.aclose()
 
-    async def _reply(self, reader: ResponseReader, most_bytes: int) -> JsonValue:
+    async def _reply(self, reader: ResponseReader, max_bytes: int) -> JsonValue:
         head = await reader.read_head()
         if not 200 <= head.status < 300:
             error = await reader.read_error_body(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
             raise http_error(head, error, self.endpoint)
-        body = await reader.read_all(most_bytes + 1)
-        if len(body) > most_bytes:
-            raise self.endpoint.fault(LIMIT, limit=f"a reply of more than {most_bytes} bytes")
+        body = await reader.read_all(max_bytes + 1)
+        if len(body) > max_bytes:
+            raise self.endpoint.fault(LIMIT, limit=f"a reply of more than {max_bytes} bytes")
         if len(body) > AT_ONCE_BYTES:
             return await to_thread.run_sync(self._parsed, body, abandon_on_cancel=True)
         return self._parsed(body)

@@ -9,7 +9,7 @@ from contextlib import suppress
 import anyio
 import httpcore
 
-from ollm_tui.providers.gathering import MOST_BYTES, PIECE_BYTES, Gathering
+from ollm_tui.providers.gathering import MAX_BYTES, PIECE_BYTES, Gathering
 
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
@@ -86,7 +86,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     async def _received(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
         if self.gathers:
             return await self._gathering.read(timeout)
-        return await self._inner.read(MOST_BYTES, timeout)
+        return await self._inner.read(MAX_BYTES, timeout)
 
     def hang_up(self) -> None:
         """Send the end of the connection at once.

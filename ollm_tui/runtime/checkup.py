@@ -31,7 +31,7 @@ from ollm_tui.runtime.provider_set import is_service
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
 
-PATIENCE_S = 1.6
+TIMEOUT_S = 1.6
 """What all servers together may take to list their models."""
 GRACE_S = 0.3
 """Extra time for listing the servers that did not answer."""
@@ -108,7 +108,7 @@ class Checkup:
     """Whether it holds nothing from settings, servers or the environment."""
 
 
-async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Checkup:
+async def check_up(runtime: "Runtime", *, within_s: float = TIMEOUT_S) -> Checkup:
     """Query all servers, and return what is known of each."""
     registry, providers = runtime.registry, runtime.config.providers
     others, media = OtherFolders(), tuple[MediaEngine, ...]()

@@ -15,7 +15,7 @@ from ollm_tui.models.tool_check import ToolCheck, ToolWay, tool_check_from
 
 RECENT_LIMIT = 12
 MODES_LIMIT = 200
-LARGEST = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """Bytes; a longer file is not ours."""
 Value = TypeVar("Value")
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class ChoicesFile:
 def load_choices(path: Path) -> Choices:
     """Read choices; a file that is missing or unreadable counts as none."""
     try:
-        kept = as_object(json.loads(read_bounded(path, LARGEST)))
+        kept = as_object(json.loads(read_bounded(path, MAX_BYTES)))
     except FileNotFoundError:
         return Choices()
     except (OSError, ValueError, RecursionError) as error:

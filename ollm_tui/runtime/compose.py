@@ -17,7 +17,7 @@ from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
-from ollm_tui.config.origin import MOST_SHOWN, summarize
+from ollm_tui.config.origin import MAX_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin
 from ollm_tui.lazy import import_name
@@ -80,9 +80,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
-PATIENCE_S = 1.5
+TIMEOUT_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
-NAMED_PATIENCE_S = 5.0
+NAMED_TIMEOUT_S = 5.0
 """How long a provider that was named may take to list its models."""
 
 
@@ -115,7 +115,7 @@ class Runtime:
         self.registry, self.catalog = providers.registry, providers.catalog
         self.router, self.prober = providers.router, providers.prober
         self.named, self.lifecycle = providers.named, providers.lifecycle
-        self._shown_problems = loaded.problems[:MOST_SHOWN]
+        self._shown_problems = loaded.problems[:MAX_SHOWN]
         self.task_defaults = TaskDefaults(loaded, providers)
         self._choices = choices = ChoicesFile(paths.state_dir / "choices.json")
         self.prober.tool_check, self.remember_model = choices.tool_check, choices.remember_model
@@ -269,7 +269,7 @@ class Runtime:
                 choice = without_model(problem, silent_labels(listings, ports))
                 return replace(choice, passed_over=passed_over(self._last_model(), named))
         elif listings is None:
-            listings = await self.catalog.refresh(within_s=PATIENCE_S, services=False)
+            listings = await self.catalog.refresh(within_s=TIMEOUT_S, services=False)
         choice = choose_first(
             listings,
             last=self._last_model(),
@@ -295,7 +295,7 @@ class Runtime:
             listing = by_name.get(name)
             if listing is None:
                 await self.router.provider(name)
-                listing = await self.catalog.listing(name, within_s=NAMED_PATIENCE_S)
+                listing = await self.catalog.listing(name, within_s=NAMED_TIMEOUT_S)
             adapter = self.registry.get(name)
             if listing.absent and isinstance(adapter, UnusableProvider):
                 listing = replace(listing, absent=False, problem=adapter.problem)
@@ -312,7 +312,7 @@ class Runtime:
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         """Refresh the facts of a model: its window can change when it is loaded."""
         self.catalog.forget(ref.provider)
-        await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
+        await self.catalog.listing(ref.provider, within_s=TIMEOUT_S)
         await self.catalog.describe(ref)
         return self.catalog.find(ref)
 

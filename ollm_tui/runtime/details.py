@@ -122,7 +122,7 @@ OPTIONS: tuple[str, ...] = tuple(
 OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
 _BY: Mapping[str, str] = {"system_prompt": "/system in this chat"}
 """What changes a setting in a chat, where it is not `/set`."""
-_LONGEST = 2000
+_MAX_LENGTH = 2000
 """Characters of one value that are shown: a stop sequence may be any text."""
 
 
@@ -170,7 +170,7 @@ def shown(value: JsonValue) -> str:
         text = json.dumps(value, ensure_ascii=False)
     else:
         text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
 
 
 def in_chat(

@@ -11,7 +11,7 @@ from ollm_tui.protocol.ports import SupportsPull
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 
-PATIENCE_S = 1.5
+TIMEOUT_S = 1.5
 """How long servers may take to answer."""
 
 
@@ -45,7 +45,7 @@ class DownloadTargets:
         """Return the library, then the servers that answer and can pull, in order of priority."""
         free = await anyio.to_thread.run_sync(room_in, self._folder)
         targets = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
-        for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
+        for listing in await self._catalog.refresh(within_s=TIMEOUT_S, services=False):
             adapter = self._registry.get(listing.provider)
             if listing.problem is None and not listing.absent and isinstance(adapter, SupportsPull):
                 targets.append(

@@ -34,7 +34,7 @@ FRAME: Final = "template"
 """The role of what the template adds around messages."""
 _BLANK: Final = "The chat has no question yet; a blank stands for it."
 _TWO_LETTERS: Final = lazy_re(r"\w\w")
-_MOST_TRIES: Final = 200
+_MAX_TRIES: Final = 200
 """Places of a text inside longer words that are passed over."""
 
 
@@ -262,7 +262,7 @@ def parts_of(text: str, request: Request) -> tuple[PromptPart, ...]:
 def _last_place(wanted: str, text: str, end: int) -> int:
     """Return where a text begins last; inside a longer word only if it is nowhere else."""
     first = place = text.rfind(wanted, 0, end)
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         if place < 0 or not _is_inside_a_word(text, place, place + len(wanted)):
             break
         place = text.rfind(wanted, 0, place + len(wanted) - 1)

@@ -28,7 +28,7 @@ from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.model_lookup import (
-    PATIENCE_S,
+    TIMEOUT_S,
     FoundModel,
     InMemory,
     list_in_memory,
@@ -234,7 +234,7 @@ class ModelManager:
         """Return the loaded models of all servers that list them; failing ones are left out."""
         return (await self.in_memory()).models
 
-    async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
+    async def in_memory(self, *, within_s: float = TIMEOUT_S) -> InMemory:
         """Return the loaded models, and the providers that could not list theirs."""
         return await list_in_memory(self._catalog, self._registry.get, within_s=within_s)
 
@@ -256,7 +256,7 @@ class ModelManager:
         self, adapter: ProviderAdapter, ref: ModelRef, info: ModelInfo | None
     ) -> FoundModel:
         if info is None:
-            listing = await self._catalog.listing(adapter.name, within_s=PATIENCE_S)
+            listing = await self._catalog.listing(adapter.name, within_s=TIMEOUT_S)
             info = self._catalog.find(ref) or next(
                 (one for one in listing.models if same_model(ref.model, one.name)), None
             )
@@ -303,7 +303,7 @@ class ModelManager:
         return info, self._prober.corrected(model.ref, info)
 
     async def _unlisted(self, model: FoundModel) -> AIError:
-        listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
+        listing = await self._catalog.listing(model.adapter.name, within_s=TIMEOUT_S)
         if listing.problem is not None:
             return listing.problem
         if listing.absent:

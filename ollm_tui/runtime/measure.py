@@ -82,7 +82,7 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
         source=window.source,
         parts=_parts(messages, sizes.messages, sizes.fixed),
         ways=(
-            *remedies_for(messages, sizes, window.tokens, largest_window=largest),
+            *remedies_for(messages, sizes, window.tokens, max_window=largest),
             *((SendEverything(),) if is_shortened else ()),
         ),
     )

@@ -26,7 +26,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tokens.limits import ASSUMED_WINDOW
 
-PATIENCE_S = 2.5
+TIMEOUT_S = 2.5
 """Time limit for probing the machine and reading the model's header."""
 
 
@@ -44,7 +44,7 @@ async def with_fit(
     """
     if not details.info.size_bytes or details.info.loaded:
         return details
-    with anyio.move_on_after(PATIENCE_S):
+    with anyio.move_on_after(TIMEOUT_S):
         hardware = await machine()
         used = hardware.for_engine if owns_path else hardware
         path = details.path if owns_path else None

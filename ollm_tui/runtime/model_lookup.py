@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ollm_tui.models.known_models import KnownModels
     from ollm_tui.models.thinking import ThinkingSupport
 
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 """How long a server may take to list its models, or to tell which are in memory."""
 
 
@@ -50,7 +50,7 @@ class InMemory:
 
 
 async def list_in_memory(
-    catalog: ModelCatalog, adapters: Adapters, *, within_s: float = PATIENCE_S
+    catalog: ModelCatalog, adapters: Adapters, *, within_s: float = TIMEOUT_S
 ) -> InMemory:
     """List the loaded models of all providers but services, each within a time limit."""
     listings = await catalog.refresh(within_s=within_s, services=False)

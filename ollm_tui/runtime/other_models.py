@@ -10,7 +10,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import plural
 from ollm_tui.library.other_folders import TITLES, ExistingFolder, existing_folders
 
-PATIENCE_S = 1.5
+TIMEOUT_S = 1.5
 """Time limit for searching the disk; a home folder on a network may hang."""
 
 
@@ -58,7 +58,7 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
 
     `listed` are the programs whose folders are searched already.
     """
-    with anyio.move_on_after(PATIENCE_S):
+    with anyio.move_on_after(TIMEOUT_S):
         # Only reads, and ends by itself: a thread that is not waited for does no harm.
         return describe_folders(
             await to_thread.run_sync(existing_folders, abandon_on_cancel=True), listed

@@ -85,7 +85,7 @@ def embedded_settings(
         program=program,
         is_found=embedded.server is None,
         espeak=espeak,
-        most_state_bytes=embedded.state_mb << 20,
+        max_state_bytes=embedded.state_mb << 20,
     )
 
 

@@ -163,7 +163,7 @@ class Runtime:
         catalog = self._composed.catalog
         return {
             catalog.shown_address(ModelRef(listing.provider, info.name)): info
-            for listing in await catalog.refresh(within_s=compose.NAMED_PATIENCE_S)
+            for listing in await catalog.refresh(within_s=compose.NAMED_TIMEOUT_S)
             for info in listing.models
         }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MOST_KEPT: Final = 64
+_MAX_KEPT: Final = 64
 
 
 class Templates:
@@ -52,7 +52,7 @@ class Templates:
         key = sha256(template.encode(errors="replace")).digest()
         if key not in self._known:
             abilities = await template_abilities(self.renderer, template)
-            while len(self._known) >= _MOST_KEPT:
+            while len(self._known) >= _MAX_KEPT:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = abilities
         return self._known[key]

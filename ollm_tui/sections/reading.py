@@ -23,9 +23,9 @@ from ollm_tui.sections.marks import Bounds, Check, CheckWithContext, Convert, Le
 from ollm_tui.sections.section import Secret, Section
 
 Table = TypeVar("Table", bound=Section)
-_LARGEST_EXACT: Final = 2**53
+_MAX_EXACT_INTEGER: Final = 2**53
 """Whole numbers up to here are floating-point numbers, too."""
-_DEEPEST: Final = 64
+_MAX_DEPTH: Final = 64
 """Levels of JSON; pydantic knows how deep is too deep."""
 
 
@@ -85,7 +85,7 @@ class _Reader:
     def read(self, kind: Any, value: Any) -> Any:
         """Return a value as its type has it."""
         if kind == JsonValue:
-            return _json(value, _DEEPEST)
+            return _json(value, _MAX_DEPTH)
         origin: Any = get_origin(kind)
         inner = get_args(kind)
         if origin is None:
@@ -162,7 +162,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    if type(value) is int and abs(value) <= _LARGEST_EXACT:
+    if type(value) is int and abs(value) <= _MAX_EXACT_INTEGER:
         return float(value)
     return _required(value, is_right=type(value) is float and abs(value) < float("inf"))  # type: ignore[no-any-return]
 

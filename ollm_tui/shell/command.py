@@ -23,7 +23,7 @@ from ollm_tui.shell.environment import command_environment, shell_of
 from ollm_tui.shell.output import KeptOutput
 
 SUPERVISOR: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")))
-LONGEST_COMMAND: Final = 100_000
+MAX_COMMAND_LENGTH: Final = 100_000
 """Bytes; the system takes about as many in one argument."""
 GRACE_S: Final = 2.0
 """How long a stopped command may take to end by itself."""
@@ -121,7 +121,7 @@ def check_command(command: str) -> None:
         raise _refusal("Commands cannot be run on Windows yet.")
     if "\0" in command:
         raise _refusal("A command cannot contain a NUL character.")
-    if len(os.fsencode(command.encode("utf-8", "replace").decode())) > LONGEST_COMMAND:
+    if len(os.fsencode(command.encode("utf-8", "replace").decode())) > MAX_COMMAND_LENGTH:
         raise _refusal("The command is too long. Put it into a script, and run that.")
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 REFUSED: Final = 125
-LEAST_ABI: Final = 3
+MIN_ABI: Final = 3
 """Landlock before it cannot keep files from being truncated."""
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -32,7 +32,7 @@ MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 MOUNT_ATTR_RDONLY, AT_RECURSIVE, AT_FDCWD = 1, 0x8000, -100
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
-MOST_CAPABILITIES: Final = 64
+MAX_CAPABILITIES: Final = 64
 SYS_MOUNT_SETATTR, SYS_CREATE, SYS_ADD_RULE, SYS_RESTRICT = 442, 444, 445, 446
 VERSION_FLAG, PATH_BENEATH = 1, 1
 
@@ -43,7 +43,7 @@ READING: Final = EXECUTE | READ_FILE | READ_DIR
 TCP: Final = 3
 """To bind and to connect."""
 TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 """Of folders of temporary files that are looked through."""
 SCOPES: Final = 3
 """No abstract sockets and no signals to processes outside."""
@@ -125,7 +125,7 @@ def find_sockets() -> Sequence[Path]:
                 folders.append(path)
             elif stat.S_ISSOCK(mode):
                 sockets.add(path)
-        if looked_at > MOST_ENTRIES:
+        if looked_at > MAX_ENTRIES:
             break
     return sorted(sockets)
 
@@ -194,7 +194,7 @@ def landlock_abi() -> int:
 def restrict(writable: Sequence[str], *, network: bool) -> None:
     """Allow reading everywhere and writing in some folders, for good."""
     abi = landlock_abi()
-    if abi < LEAST_ABI:
+    if abi < MIN_ABI:
         raise OSError(0, "Landlock is not available")
     every = (1 << 16) - 1 if abi >= 5 else (1 << 15) - 1
     attributes = struct.pack("Q", every)
@@ -224,7 +224,7 @@ def allow(rules: int, path: str, access: int) -> None:
 
 def drop_privileges() -> None:
     """Give up what could change the walls again."""
-    for capability in range(MOST_CAPABILITIES):
+    for capability in range(MAX_CAPABILITIES):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 

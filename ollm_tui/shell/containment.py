@@ -20,7 +20,7 @@ REFUSED: Final = 125
 """The exit code of a command that could not be contained as it was to be."""
 GB: Final = 1 << 30
 _LIMITS: Final[Mapping[str, int]] = {"DATA": 4 * GB, "FSIZE": GB, "CORE": 0}
-_MOST_PROCESSES: Final = 512
+_MAX_PROCESSES: Final = 512
 _PROBE_S: Final = 10.0
 _SOCKETS: Final = (
     *("/run/user", "/run/dbus", "/run/docker.sock", "/run/podman", "/run/containerd"),
@@ -102,7 +102,7 @@ class Containment:
         if system_name() != "linux":
             return ()
         has_namespaces = self.walls == "namespaces"
-        limits = {**_LIMITS, "NPROC": _MOST_PROCESSES} if has_namespaces else _LIMITS
+        limits = {**_LIMITS, "NPROC": _MAX_PROCESSES} if has_namespaces else _LIMITS
         kept = _kept_within(writable)
         spec = {
             "limits": limits,

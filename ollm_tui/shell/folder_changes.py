@@ -8,10 +8,10 @@ from typing import Final, Literal, TypeAlias
 
 from ollm_tui.dataclass import dataclass
 
-MOST_FILES: Final = 20_000
+MAX_FILES: Final = 20_000
 WITHIN_S: Final = 0.7
 """A folder that takes longer to look through is not compared."""
-MOST_NAMED: Final = 200
+MAX_NAMED: Final = 200
 _LEFT_OUT: Final = frozenset({".git/objects"})
 """Contents that are named by their hash, and many."""
 
@@ -59,7 +59,7 @@ def take_snapshot(folder: Path) -> Snapshot:
                     continue
                 mark = (status.st_size, status.st_mtime_ns, status.st_ino, status.st_mode)
                 marks[name] = mark
-                if len(marks) >= MOST_FILES or time.monotonic() > until:
+                if len(marks) >= MAX_FILES or time.monotonic() > until:
                     return Snapshot({}, is_whole=False)
     return Snapshot(marks, is_whole=True)
 
@@ -73,5 +73,5 @@ def changes_between(before: Snapshot, after: Snapshot) -> FolderChanges:
         old, new = before.marks.get(name), after.marks.get(name)
         if old != new:
             files[name] = "new" if old is None else "deleted" if new is None else "changed"
-    kept = dict([*files.items()][:MOST_NAMED])
+    kept = dict([*files.items()][:MAX_NAMED])
     return FolderChanges(kept, is_whole=len(kept) == len(files))

@@ -27,9 +27,9 @@ from ollm_tui.shell.command import (
 )
 from ollm_tui.shell.output import KeptOutput
 
-MOST_JOBS: Final = 8
+MAX_JOBS: Final = 8
 """Commands that run in the background of one chat."""
-MOST_KEPT: Final = 32
+MAX_KEPT: Final = 32
 """Of those that have ended."""
 _PIECE: Final = 64 * 1024
 _LOOK_S: Final = 0.2
@@ -124,10 +124,10 @@ class BackgroundJobs:
         """
         check_command(command)
         with self._lock:
-            if self.running >= MOST_JOBS:
+            if self.running >= MAX_JOBS:
                 raise AIError(
                     ErrorCode.BAD_REQUEST,
-                    f"{counted(MOST_JOBS, 'command')} run in the background, which is the limit.",
+                    f"{counted(MAX_JOBS, 'command')} run in the background, which is the limit.",
                     hint="Stop one first.",
                 )
             popen, control, output, report = start_supervised(command, settings)
@@ -162,7 +162,7 @@ class BackgroundJobs:
             ended()
 
     def _forget_old(self) -> None:
-        over = [job.number for job in self.listed if not job.is_running][:-MOST_KEPT]
+        over = [job.number for job in self.listed if not job.is_running][:-MAX_KEPT]
         for number in over:
             del self._jobs[number]
 

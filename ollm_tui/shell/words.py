@@ -13,7 +13,7 @@ from ollm_tui.lazy import lazy_re
 _PLAIN: Final = lazy_re(r"[A-Za-z0-9_@%+:,./=-]+")
 _SINGLE: Final = lazy_re(r"'([ -&(-~]*)'")
 _DOUBLE: Final = lazy_re(r'"([ #%-\[\]^_a-~]*)"')
-_LONGEST: Final = 4_000
+_MAX_LENGTH: Final = 4_000
 _WRAPPER_NAMES: Final = """
 . alias ash at awk bash batch bg bind builtin busybox case chroot chrt command coproc cpulimit
 csh dash dbus-run-session dd declare direnv disown docker doas do done elif else emacs enable
@@ -39,7 +39,7 @@ REST: Final = "*"
 def plain_words(command: str) -> tuple[str, ...] | None:
     """Return the words of a single plain command; None for anything else."""
     text = command.strip(" ")
-    if not text or len(text) > _LONGEST:
+    if not text or len(text) > _MAX_LENGTH:
         return None
     words: list[str] = []
     at = 0

@@ -27,7 +27,7 @@ _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _CHILD: Final = (sys.executable, "-P", str(Path(__file__).with_name("device_child.py")))
 LIST_DEVICES: Final = (*_CHILD, "devices")
 """Prints the devices for a direction, its last argument, as JSON."""
-_LONGEST_COMPLAINT: Final = 200
+_MAX_COMPLAINT_LENGTH: Final = 200
 _INSTALL: Final = "Install it with: pip install miniaudio."
 _WAYS: Final[Mapping[Direction, str]] = {
     "record": "/dictate FILE transcribes a recording, and `record_command` below [sound] in the "
@@ -136,7 +136,7 @@ class RunningProgram:
             lines = os.read(log, 64 * 1024).decode(errors="replace").splitlines()
         os.close(log)
         last = next((line for line in reversed(lines) if line.strip()), "")
-        return clean_line(last.strip()[:_LONGEST_COMPLAINT])
+        return clean_line(last.strip()[:_MAX_COMPLAINT_LENGTH])
 
     async def end(self) -> None:
         """Kill it with all it has started, and wait for that."""

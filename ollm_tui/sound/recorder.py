@@ -51,7 +51,7 @@ class Recorder:
     """Records with a program; what was recorded is in memory only."""
 
     program: SoundProgram
-    longest_s: float = 300.0
+    max_seconds: float = 300.0
 
     async def record(
         self, stop: anyio.Event, show: Callable[[float, float], None] = lambda _level, _s: None
@@ -63,7 +63,7 @@ class Recorder:
         """
         running = await self.program.start()
         try:
-            take = _Take(running, self.longest_s, stop, show)
+            take = _Take(running, self.max_seconds, stop, show)
             await take.run()
             return await take.recording()
         finally:
@@ -76,11 +76,11 @@ class _Take:
     def __init__(
         self,
         running: RunningProgram,
-        longest_s: float,
+        max_seconds: float,
         stop: anyio.Event,
         show: Callable[[float, float], None],
     ) -> None:
-        self._running, self._longest_s = running, longest_s
+        self._running, self._max_seconds = running, max_seconds
         self._stop, self._show = stop, show
         self._reader = WavReader()
         self._samples = bytearray()
@@ -124,7 +124,7 @@ class _Take:
         form = self._reader.format
         if form is None:
             return True
-        most = int(self._longest_s * form.rate) * form.channels * 2
+        most = int(self._max_seconds * form.rate) * form.channels * 2
         samples = samples[: most - len(self._samples)]
         self._samples += samples
         self._is_full = len(self._samples) >= most

@@ -9,7 +9,7 @@ from typing import Final
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.sound.device_child import SAMPLE_RATE, wav_header
 
-LONGEST_HEADER: Final = 64 * 1024
+MAX_HEADER_BYTES: Final = 64 * 1024
 _ENDLESS: Final = 0x7FFF0000
 """A size from here on is written by programs that do not know it yet."""
 _PCM: Final = (1, 0xFFFE)
@@ -89,7 +89,7 @@ class WavReader:
             if name == b"fmt ":
                 form = held[start + 8 : start + 8 + size]
             start += 8 + size + size % 2
-        if len(held) > LONGEST_HEADER:
+        if len(held) > MAX_HEADER_BYTES:
             raise NotRecorded("a WAV file without samples")
         return False
 

@@ -186,7 +186,7 @@ class Instances:
             os.close(descriptor)
 
     @contextmanager
-    def opening(self, patience_s: float) -> Iterator[None]:
+    def opening(self, timeout_s: float) -> Iterator[None]:
         """Hold the lock under which one program checks, moves or migrates the database.
 
         Raises:
@@ -196,7 +196,7 @@ class Instances:
         make_folder(self._folder)
         descriptor = open_lock(self._folder / _OPENING)
         try:
-            until = time.monotonic() + patience_s
+            until = time.monotonic() + timeout_s
             while not try_lock(descriptor):
                 if time.monotonic() > until:
                     raise TimeoutError("another program is opening the database")

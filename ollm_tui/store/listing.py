@@ -40,9 +40,9 @@ CHAT_SORTS: Final = tuple(_ORDERS)
 _TURNED: Final = {"ASC": "DESC", "DESC": "ASC"}
 _LAST: Final = 3
 """Messages of a preview that are the last ones of the branch."""
-_MOST_STEPS: Final = 2000
+_MAX_STEPS: Final = 2000
 """How far a preview goes back to the first message."""
-_MOST_PREVIEWED: Final = 100_000
+_MAX_PREVIEWED: Final = 100_000
 """Bytes of a message that a preview reads."""
 
 
@@ -146,7 +146,7 @@ def read_preview(
         " UNION ALL SELECT m.number, m.parent_id, m.depth FROM path JOIN messages AS m"
         " ON m.id = path.parent_id AND m.depth < path.depth)"
         " SELECT number FROM path LIMIT :most",
-        {"id": conversation_id, "is_deleted": int(is_deleted), "most": _MOST_STEPS},
+        {"id": conversation_id, "is_deleted": int(is_deleted), "most": _MAX_STEPS},
     ).fetchall()
     numbers = [number for (number,) in reversed(path)]
     shown = numbers if len(numbers) <= _LAST + 1 else [numbers[0], *numbers[-_LAST:]]
@@ -154,7 +154,7 @@ def read_preview(
         "SELECT m.id, m.role, m.state, CASE WHEN length(CAST(m.body AS BLOB)) <= ? THEN m.body"
         " ELSE '' END FROM json_each(?) AS n CROSS JOIN messages AS m ON m.number = n.value"
         " ORDER BY n.key",
-        (_MOST_PREVIEWED, json.dumps(shown)),
+        (_MAX_PREVIEWED, json.dumps(shown)),
     )
     return ChatPreview(tuple(decoded(*row) for row in messages), len(numbers) - len(shown))
 

@@ -22,16 +22,16 @@ _SIZES: Final = tuple(2**power for power in range(9, 17))
 _USUAL: Final = 4096
 _FILE_HEADER: Final = 100
 _PAGE_HEADER: Final = 8
-_LONGEST_HEADER: Final = 4096
-_MOST_RESERVED: Final = 32
+_MAX_HEADER_BYTES: Final = 4096
+_MAX_RESERVED: Final = 32
 _APPLE: Final = 12
 """Bytes that the SQLite of macOS reserves."""
 _INTEGERS: Final[Mapping[int, int]] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_MOST_OF_A_LOG: Final = 1 << 30
+_MAX_LOG_BYTES: Final = 1 << 30
 """SQLite resets its log after a few megabytes; one transaction may have added this much."""
 _WAL_MAGIC_BIG: Final = 0x377F0683
-_MOST_PAGES: Final = 1 << 26
+_MAX_PAGES: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def layouts(path: Path) -> tuple[Layout, ...]:
     sizes = (int.from_bytes(header[16:18]), int.from_bytes(log_of(path)[8:12]))
     declared = [Layout(65536 if size == 1 else size, reserved) for size in sizes]
     usual = [Layout(_USUAL, 0), Layout(_USUAL, _APPLE)]
-    known = [one for one in declared if one.size in _SIZES and reserved <= _MOST_RESERVED]
+    known = [one for one in declared if one.size in _SIZES and reserved <= _MAX_RESERVED]
     return tuple(dict.fromkeys((*known, *usual)))
 
 
@@ -142,7 +142,7 @@ def log_of(path: Path) -> bytes:
     if not log.exists():
         return b""
     with open_binary(log) as file:
-        return file.read(_MOST_OF_A_LOG)
+        return file.read(_MAX_LOG_BYTES)
 
 
 def hides_commits(log: bytes) -> bool:
@@ -197,7 +197,7 @@ def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
     for frame in _frames(log, size):
         number, is_end = struct.unpack_from(">II", frame)
         is_present = frame[8:12] == salts[:4] or frame[12:16] == salts[4:]
-        if not is_present or number > _MOST_PAGES:
+        if not is_present or number > _MAX_PAGES:
             continue
         waiting[number] = frame[_FRAME_HEADER:]
         if is_end:
@@ -209,7 +209,7 @@ def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
 def _record(payload: bytes, length: int) -> tuple[Value, ...] | None:
     """Read a record, or return None if it is not one. The last value may be cut off."""
     header, at = _varint(payload, 0)
-    if not at < header <= min(len(payload), _LONGEST_HEADER):
+    if not at < header <= min(len(payload), _MAX_HEADER_BYTES):
         return None
     kinds = []
     while at < header:

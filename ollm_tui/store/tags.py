@@ -6,7 +6,7 @@ from typing import Final
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_TAGS: Final = 20
+MAX_TAGS: Final = 20
 """Tags of one chat."""
 _TAG: Final = lazy_re(r"\w[\w./+-]{0,39}")
 _SHOWN: Final = 60
@@ -37,8 +37,8 @@ def tags_of(texts: Sequence[str]) -> tuple[str, ...]:
         AIError: BAD_REQUEST if one cannot be a tag, or there are too many.
     """
     tags = tuple(sorted({tag_of(text) for text in texts}))
-    if len(tags) > MOST_TAGS:
-        raise AIError(ErrorCode.BAD_REQUEST, f"A chat can have up to {MOST_TAGS} tags.")
+    if len(tags) > MAX_TAGS:
+        raise AIError(ErrorCode.BAD_REQUEST, f"A chat can have up to {MAX_TAGS} tags.")
     return tags
 
 
@@ -56,7 +56,7 @@ def changed_tags(tags: Sequence[str], changes: Sequence[str]) -> tuple[str, ...]
 def usable_tags(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the tags of a file, without those that cannot be one."""
     tags = {text.casefold() for text in texts if _TAG.fullmatch(text.casefold())}
-    return tuple(sorted(tags)[:MOST_TAGS])
+    return tuple(sorted(tags)[:MAX_TAGS])
 
 
 def tags_column(tags: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ class PromptBound:
             pieces = _pieces(message)
             if pieces and all(pieces_before.get(id(one)) is one for one in pieces):
                 continue
-            most = _most_of(message)
+            most = _upper_bound(message)
             if message.role == "assistant" and answer_tokens:
                 # what the model wrote, which is read as it wrote it
                 most, answer_tokens = min(most, answer_tokens + FRAME_TOKENS), 0
@@ -95,7 +95,7 @@ def _pieces(message: Message) -> tuple[Piece, ...]:
     return (*message.content, *message.tool_calls)
 
 
-def _most_of(message: Message) -> int:
+def _upper_bound(message: Message) -> int:
     return FRAME_TOKENS + sum(map(_bytes_of, _pieces(message)))
 
 

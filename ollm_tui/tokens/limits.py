@@ -21,7 +21,7 @@ WindowSource: TypeAlias = Literal["settings", "request", "engine", "family", "as
 """The user's setting, the request's own num_ctx, the engine's report, the model's family, or an
 assumption."""
 VerdictKind: TypeAlias = Literal["ok", "warning", "blocked"]
-SMALLEST_WINDOW = 2048
+MIN_WINDOW = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +201,11 @@ def remedies_for(
     room: int,
     *,
     reserve: int = 0,
-    largest_window: int | None = None,
+    max_window: int | None = None,
 ) -> tuple[ContextRemedy, ...]:
     """Return the remedies for a request that is too long, the best first.
 
-    `reserve` is what `room` leaves for the answer; `largest_window` is what the model was trained
+    `reserve` is what `room` leaves for the answer; `max_window` is what the model was trained
     for if its engine lets a request choose the window, else None.
     """
     used = sizes.fixed + sum(sizes.messages)
@@ -215,8 +215,8 @@ def remedies_for(
     plan = plan_to_fit(messages, sizes, room)
     if plan.fits:
         remedies.append(LeaveOutTurns(plan.turns_left_out, plan))
-    if largest_window is not None and used + reserve <= largest_window:
-        remedies.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
+    if max_window is not None and used + reserve <= max_window:
+        remedies.append(RaiseWindow(min(_rounded_up(used + reserve), max_window)))
     blocks = (block for message in messages for block in message.content)
     if dropped := [attachment_tokens(b) for b in blocks if isinstance(b, MEDIA)]:
         freed = sum(dropped)
@@ -226,4 +226,4 @@ def remedies_for(
 
 def _rounded_up(tokens: int) -> int:
     """Return the next power of two, which windows usually are."""
-    return max(SMALLEST_WINDOW, 1 << (tokens - 1).bit_length())
+    return max(MIN_WINDOW, 1 << (tokens - 1).bit_length())

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
-LONGEST_TEXT: Final = 64 * 1024
-MOST_TEXT: Final = 2_000_000
+MAX_TEXT_LENGTH: Final = 64 * 1024
+MAX_TOTAL_LENGTH: Final = 2_000_000
 """Characters in all, after which counting faster is worth the wait."""
-LONGEST_WORD: Final = 48
+MAX_WORD_LENGTH: Final = 48
 """Bytes of a word; merging takes time by their square."""
-MOST_KEPT: Final = 20_000
+MAX_KEPT: Final = 20_000
 """Words whose counts are kept."""
 
 
@@ -25,11 +25,11 @@ class WordCounter:
         self._ranks = ranks
         self._words = words
         self._known: dict[str, int] = {}
-        self._left = MOST_TEXT
+        self._left = MAX_TOTAL_LENGTH
 
     def count(self, text: str) -> int | None:
         """Return the number of tokens; None if it would take long."""
-        if len(text) > LONGEST_TEXT or len(text) > self._left:
+        if len(text) > MAX_TEXT_LENGTH or len(text) > self._left:
             return None
         self._left -= len(text)
         total = 0
@@ -40,10 +40,10 @@ class WordCounter:
                     data = word.encode()
                 except UnicodeEncodeError:
                     return None
-                if len(data) > LONGEST_WORD and data not in self._ranks:
+                if len(data) > MAX_WORD_LENGTH and data not in self._ranks:
                     return None
                 tokens = self._merged(data)
-                if len(self._known) < MOST_KEPT:
+                if len(self._known) < MAX_KEPT:
                     self._known[word] = tokens
             total += tokens
         return total

@@ -12,8 +12,8 @@ from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-MOST_FAULTS = 3
-_LONGEST_VALUE = 80
+MAX_FAULTS = 3
+_MAX_VALUE_LENGTH = 80
 _NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
 
 
@@ -40,9 +40,9 @@ def _checker(schema: str) -> SchemaChecker:
 def sentences(faults: "Iterable[ValidationError]", whole: str) -> list[str]:
     """Return the first faults, each once, and how many more there are; `whole` names the value."""
     listed = list(dict.fromkeys(_sentence(fault, whole) for fault in faults))
-    rest = len(listed) - MOST_FAULTS
+    rest = len(listed) - MAX_FAULTS
     more = [f"And {rest} more of the kind."] if rest > 0 else []
-    return [*listed[:MOST_FAULTS], *more]
+    return [*listed[:MAX_FAULTS], *more]
 
 
 def _sentence(fault: "ValidationError", whole: str) -> str:
@@ -77,11 +77,11 @@ def _unknown(fault: "ValidationError") -> str:
     known = schema.get("properties", {})
     value = fault.instance if isinstance(fault.instance, dict) else {}
     unknown = [_shown(name) for name in value if name not in known]
-    named = ", ".join(unknown[:MOST_FAULTS]) + (", ..." if len(unknown) > MOST_FAULTS else "")
+    named = ", ".join(unknown[:MAX_FAULTS]) + (", ..." if len(unknown) > MAX_FAULTS else "")
     return f"{named}; it takes {', '.join(known) or 'nothing'}"
 
 
-def _shown(value: object, longest: int = _LONGEST_VALUE) -> str:
+def _shown(value: object, longest: int = _MAX_VALUE_LENGTH) -> str:
     return _shorten(json.dumps(value, ensure_ascii=False, default=str), longest)
 
 
@@ -91,5 +91,5 @@ def _path(parts: Sequence[str | int]) -> str:
     return _shorten(text.removeprefix("."))
 
 
-def _shorten(text: str, longest: int = _LONGEST_VALUE) -> str:
+def _shorten(text: str, longest: int = _MAX_VALUE_LENGTH) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."

@@ -8,9 +8,9 @@ from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope, PersonQuestion
 
-MOST_CHOICES: Final = 9
-LONGEST_QUESTION: Final = 2_000
-LONGEST_CHOICE: Final = 200
+MAX_CHOICES: Final = 9
+MAX_QUESTION_LENGTH: Final = 2_000
+MAX_CHOICE_LENGTH: Final = 200
 NOT_ASKED: Final = "Nobody can be asked here. Decide yourself, and say what you assumed."
 _TIMEOUT_S: Final = 10.0
 """Only for what follows the answer; a person may take any time."""
@@ -24,13 +24,13 @@ _SCHEMA: Final = ToolSchema(
             "question": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUESTION,
+                "maxLength": MAX_QUESTION_LENGTH,
                 "description": "One question, in full sentences.",
             },
             "choices": {
                 "type": "array",
-                "maxItems": MOST_CHOICES,
-                "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_CHOICE},
+                "maxItems": MAX_CHOICES,
+                "items": {"type": "string", "minLength": 1, "maxLength": MAX_CHOICE_LENGTH},
                 "description": "Answers to choose from; the person may also give another one.",
             },
         },

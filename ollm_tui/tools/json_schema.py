@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.json_guard import BadJson, dump_json, dump_or_reason, parse_json
-from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
+from ollm_tui.decode.repeats import MAX_REPEATS, repeats_of
 from ollm_tui.decode.schema_parts import NO_SCHEMAS, SCHEMA_MAPS
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.tools.schema_formats import format_checker
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-MOST_CHARS: Final = 128_000
+MAX_CHARS: Final = 128_000
 """Characters of a schema; more would take seconds to check."""
-MOST_SCHEMAS: Final = 2_000
+MAX_SCHEMAS: Final = 2_000
 """Schemas within a schema, such as those of properties: each takes up to a millisecond."""
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 """Levels of objects and lists in a schema; servers give up long before."""
-LONGEST_PATTERN: Final = 2_000
-_MOST_REPEATS: Final = 1_000_000
+MAX_PATTERN_LENGTH: Final = 2_000
+_MAX_REPEATS: Final = 1_000_000
 """Repeats in all patterns of a schema."""
 WITHIN_S: Final = 2.0
 """Time limit of one check."""
@@ -40,7 +40,7 @@ _TRIALS: Final[tuple[JsonValue, ...]] = (None, {}, [])
 """Values that show at once whether a schema leads to itself without end."""
 _PATTERN_S: Final = 0.05
 """Processor time for one pattern and one text."""
-_MOST_COUNTED: Final = 100
+_MAX_COUNTED: Final = 100
 _SHOWN: Final = 80
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
@@ -65,8 +65,8 @@ class _Contents:
 
     def add(self, schema: JsonObject) -> None:
         """Add one schema, without those inside it."""
-        if len(self.schemas) == MOST_SCHEMAS:
-            raise BadSchema(f"it holds more than {MOST_SCHEMAS:,} schemas")
+        if len(self.schemas) == MAX_SCHEMAS:
+            raise BadSchema(f"it holds more than {MAX_SCHEMAS:,} schemas")
         self.schemas.add(id(schema))
         self.keywords |= schema.keys()
         self.references += [ref for key in _REFERENCES if isinstance(ref := schema.get(key), str)]
@@ -119,7 +119,7 @@ class SchemaChecker:
 
         self._bounds.begin(within_s)
         try:
-            faults = list(islice(self._validator.iter_errors(value), _MOST_COUNTED))
+            faults = list(islice(self._validator.iter_errors(value), _MAX_COUNTED))
         except TimeoutError:
             raise BadSchema("checking a value takes too long") from None
         except RecursionError:
@@ -133,8 +133,8 @@ def _copy(schema: JsonMapping) -> JsonObject:
     """Return a schema of plain JSON that the checker may change."""
     try:
         text = dump_json(dict(schema))
-        if len(text) > MOST_CHARS:
-            raise BadSchema(f"it has more than {MOST_CHARS:,} characters")
+        if len(text) > MAX_CHARS:
+            raise BadSchema(f"it has more than {MAX_CHARS:,} characters")
         copied = parse_json(text)
     except (BadJson, TypeError) as error:
         raise BadSchema(f"it is not JSON: {error}") from None
@@ -164,8 +164,8 @@ def _draft(schema: JsonObject) -> "type[Validator]":
 
 def _walk(node: JsonValue, contents: _Contents, depth: int) -> None:
     """Visit a schema and all schemas in it; what is no schema, such as `const`, is left alone."""
-    if depth > DEEPEST:
-        raise BadSchema(f"it has more than {DEEPEST} levels")
+    if depth > MAX_DEPTH:
+        raise BadSchema(f"it has more than {MAX_DEPTH} levels")
     if isinstance(node, list):
         for item in node:
             _walk(item, contents, depth + 1)
@@ -229,10 +229,10 @@ def _check_patterns(contents: _Contents) -> None:
         raise BadSchema("it has both patternProperties and unevaluatedProperties")
     repeats = 0
     for pattern in contents.patterns:
-        if len(pattern) > LONGEST_PATTERN:
-            raise BadSchema(f"a pattern in it has more than {LONGEST_PATTERN:,} characters")
+        if len(pattern) > MAX_PATTERN_LENGTH:
+            raise BadSchema(f"a pattern in it has more than {MAX_PATTERN_LENGTH:,} characters")
         repeats += repeats_of(pattern)
-        if repeats_of(pattern) > MOST_REPEATS or repeats > _MOST_REPEATS:
+        if repeats_of(pattern) > MAX_REPEATS or repeats > _MAX_REPEATS:
             raise BadSchema(f"its pattern {_shortened(pattern)!r} repeats too often")
         try:
             regex.compile(pattern)

@@ -26,7 +26,7 @@ from ollm_tui.shell.folder_changes import Snapshot, changes_between, take_snapsh
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
 
-LONGEST_CODE: Final = 100_000
+MAX_CODE_LENGTH: Final = 100_000
 """Characters of code."""
 _FILE: Final = "code.py"
 _NO_FILE: Final = "Not run: the code cannot be put into a temporary file: {}."
@@ -83,9 +83,9 @@ class PythonTool:
         code = str(args["code"])
         if not code.strip():
             raise ToolFailure("The code is empty.")
-        if len(code) > LONGEST_CODE or "\0" in code:
+        if len(code) > MAX_CODE_LENGTH or "\0" in code:
             raise ToolFailure(
-                f"Code has at most {LONGEST_CODE:,} characters, and none of them NUL."
+                f"Code has at most {MAX_CODE_LENGTH:,} characters, and none of them NUL."
             )
         if sys.platform == "win32":
             raise ToolFailure("Code cannot be run on Windows yet.")

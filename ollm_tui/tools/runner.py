@@ -33,7 +33,7 @@ from ollm_tui.tools.prepared import CallScope, PreparesCalls
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.writing.journal import ChangeJournal
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 PREPARING_S = 20.0
 """How long a call may take to see what it would do."""
 _UNSENDABLE = lazy_re("[\x00\ud800-\udfff]")
@@ -44,15 +44,15 @@ def repair(text: str) -> str:
     return _UNSENDABLE.sub("\ufffd", text)
 
 
-def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
+def keep_ends(text: str, max_bytes: int = MAX_BYTES) -> str:
     """Keep the beginning and the end of a long text, with a note of what is left out between."""
-    if len(text) <= most_bytes // 4:
+    if len(text) <= max_bytes // 4:
         return text
     data = text.encode()
-    if len(data) <= most_bytes:
+    if len(data) <= max_bytes:
         return text
-    tail_bytes = most_bytes // 4
-    head = data[: most_bytes - tail_bytes].decode(errors="ignore")
+    tail_bytes = max_bytes // 4
+    head = data[: max_bytes - tail_bytes].decode(errors="ignore")
     tail = data[len(data) - tail_bytes :].decode(errors="ignore")
     left_out = len(data) - len(head.encode()) - len(tail.encode())
     return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"
@@ -192,7 +192,7 @@ class ToolRunner:
 
     def _fit(self, text: str) -> str:
         # Keys are redacted before the cut, which could leave an unrecognisable part of one.
-        return keep_ends(self._without_keys(repair(text)), MOST_BYTES)
+        return keep_ends(self._without_keys(repair(text)), MAX_BYTES)
 
 
 class ToolOffer:

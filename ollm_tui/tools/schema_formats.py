@@ -14,7 +14,7 @@ from ollm_tui.lazy import lazy_re
 if TYPE_CHECKING:
     from jsonschema import FormatChecker
 
-LONGEST: Final = 2_000
+MAX_LENGTH: Final = 2_000
 """Characters of a text that may have a format; `uri` has no limit, since it may hold data."""
 _DATE: Final = lazy_re(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = lazy_re(
@@ -26,7 +26,7 @@ _URI: Final = lazy_re(
 )
 _UUID: Final = lazy_re(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _LABEL: Final = lazy_re(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-_LONGEST_HOST: Final = 253
+_MAX_HOST_LENGTH: Final = 253
 
 
 def format_checker() -> "FormatChecker":
@@ -46,7 +46,7 @@ def _of_text(name: str, check: Callable[[str], bool]) -> Callable[[object], bool
     def checked(value: object) -> bool:
         if not isinstance(value, str):
             return True
-        return (len(value) <= LONGEST or name == "uri") and check(value)
+        return (len(value) <= MAX_LENGTH or name == "uri") and check(value)
 
     return checked
 
@@ -87,7 +87,7 @@ def _is_address(kind: Callable[[str], object]) -> Callable[[str], bool]:
 
 def _is_host(text: str) -> bool:
     labels = text.removesuffix(".").split(".")
-    return len(text) <= _LONGEST_HOST and all(_LABEL.fullmatch(label) for label in labels)
+    return len(text) <= _MAX_HOST_LENGTH and all(_LABEL.fullmatch(label) for label in labels)
 
 
 FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {

@@ -11,7 +11,7 @@ from ollm_tui.shell.jobs import BackgroundJobs, Job
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
 
-LONGEST_WAIT_S: Final = 30
+MAX_WAIT_S: Final = 30
 _LOOK_S: Final = 0.1
 _SCHEMA: Final = ToolSchema(
     name="shell_job",
@@ -24,7 +24,7 @@ _SCHEMA: Final = ToolSchema(
             "wait_s": {
                 "type": "number",
                 "minimum": 0,
-                "maximum": LONGEST_WAIT_S,
+                "maximum": MAX_WAIT_S,
                 "default": 0,
                 "description": "How long to wait for new output or the end, in seconds.",
             },
@@ -45,7 +45,7 @@ class ShellJobTool:
 
     schema = _SCHEMA
     effect: ToolEffect = "read"
-    timeout_s = LONGEST_WAIT_S + 15.0
+    timeout_s = MAX_WAIT_S + 15.0
     belongs_to: Final = "shell"
     """Offered together with this tool."""
 
@@ -96,7 +96,7 @@ class PreparedFollowUp:
         del args
         if self.stops:
             self.jobs.stop(self.job.number)
-        await wait_for_news(self.job, LONGEST_WAIT_S if self.stops else self.wait_s, self.stops)
+        await wait_for_news(self.job, MAX_WAIT_S if self.stops else self.wait_s, self.stops)
         return ToolOutput(report_of(self.job))
 
 

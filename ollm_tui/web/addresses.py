@@ -24,7 +24,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, as numbers."""
 
 USUAL_PORTS: Final = {"http": 80, "https": 443}
-LONGEST: Final = 4_000
+MAX_LENGTH: Final = 4_000
 _UNFIT: Final = lazy_re(r"[\s\x00-\x20\x7f-\x9f\ud800-\udfff\\<>\"^`{|}]")
 _HOST: Final = lazy_re(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9_])?")
 _KEPT: Final = "%/:?@!$&'()*+,;=~-._[]"
@@ -103,8 +103,8 @@ def read_address(text: str) -> WebAddress:
     Raises:
         AddressProblem: it is none of a page, or could be read in two ways.
     """
-    if len(text) > LONGEST:
-        raise AddressProblem(f"The address is longer than {LONGEST:,} characters.")
+    if len(text) > MAX_LENGTH:
+        raise AddressProblem(f"The address is longer than {MAX_LENGTH:,} characters.")
     if _UNFIT.search(text):
         raise AddressProblem("An address cannot contain spaces, quotes, backslashes or brackets.")
     try:

@@ -14,9 +14,9 @@ from ollm_tui.web.charsets import declared, decoded
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 5
-MOST_MARKDOWN = 1_500_000
+MAX_MARKDOWN_LENGTH = 1_500_000
 """Characters of a page whose main text is looked for; longer ones take seconds."""
-MOST_TEXT = 300_000
+MAX_TEXT_LENGTH = 300_000
 _DENIED = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "shutil.")
 
 
@@ -69,8 +69,8 @@ def main() -> None:
             element.drop_tree()
     lines = (" ".join(line.split()) for line in tree.itertext())
     plain = "\n".join(line for line in lines if line)
-    say({"title": title, "plain": plain[:MOST_TEXT]})
-    if len(text) <= MOST_MARKDOWN:
+    say({"title": title, "plain": plain[:MAX_TEXT_LENGTH]})
+    if len(text) <= MAX_MARKDOWN_LENGTH:
         main_text = trafilatura.extract(
             text,
             url=head["url"],
@@ -80,7 +80,7 @@ def main() -> None:
             include_comments=False,
             fast=True,
         )
-        say({"text": (main_text or "")[:MOST_TEXT]})
+        say({"text": (main_text or "")[:MAX_TEXT_LENGTH]})
 
 
 if __name__ == "__main__":

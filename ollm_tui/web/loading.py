@@ -22,7 +22,7 @@ from ollm_tui.web.addresses import (
     look_up,
     numeric_address,
 )
-from ollm_tui.web.page import LOADING_S, MOST_REDIRECTS, LoadedPage, LoadFailure, Unpacking
+from ollm_tui.web.page import LOADING_S, MAX_REDIRECTS, LoadedPage, LoadFailure, Unpacking
 
 CONNECT_S: Final = 4.0
 CLOSE_S: Final = 0.5
@@ -118,7 +118,7 @@ class PageLoader:
     ) -> LoadedPage:
         """Follow redirects that stay with the host; each one is checked anew."""
         at = address
-        for _hop in range(MOST_REDIRECTS + 1):
+        for _hop in range(MAX_REDIRECTS + 1):
             page, location = await self._get(at, accept, arrived)
             if location is None:
                 return page
@@ -129,7 +129,7 @@ class PageLoader:
             if not at.is_covered_by(address):
                 page.elsewhere = at.url
                 return page
-        raise LoadFailure(f"Stopped: over {MOST_REDIRECTS} redirects.")
+        raise LoadFailure(f"Stopped: over {MAX_REDIRECTS} redirects.")
 
     async def checked(self, address: WebAddress) -> Sequence[str]:
         """Look up a host once, and check every address that it stands for.

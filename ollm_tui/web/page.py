@@ -6,9 +6,9 @@ from typing import Final
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.web.addresses import WebAddress
 
-MOST_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 """Of a page on the wire, and once unpacked."""
-MOST_REDIRECTS: Final = 5
+MAX_REDIRECTS: Final = 5
 LOADING_S: Final = 7.0
 """Time limit of all requests; reading the text may take some seconds more."""
 _PACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
@@ -55,9 +55,9 @@ class Unpacking:
     def take(self, data: bytes) -> bool:
         """Take a piece; return whether further ones are wanted."""
         self._received += len(data)
-        is_over = self._received > MOST_BYTES
+        is_over = self._received > MAX_BYTES
         if self._inflate is None:
-            self._page.body += data[: MOST_BYTES - len(self._page.body)]
+            self._page.body += data[: MAX_BYTES - len(self._page.body)]
         else:
             is_over = self._unpack(self._inflate, data) or is_over
         if is_over:
@@ -67,7 +67,7 @@ class Unpacking:
     def _unpack(self, inflate: "zlib._Decompress", data: bytes) -> bool:
         """Unpack a piece; return whether it is too much."""
         while data:
-            room = MOST_BYTES - len(self._page.body)
+            room = MAX_BYTES - len(self._page.body)
             if room <= 0:
                 return True
             try:

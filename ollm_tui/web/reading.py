@@ -18,7 +18,7 @@ from ollm_tui.web.charsets import decoded, is_binary
 from ollm_tui.web.page import LoadedPage, LoadFailure
 
 READING_S: Final = 3.0
-MOST_TEXT_BYTES: Final = 250_000
+MAX_TEXT_BYTES: Final = 250_000
 MISSING_PACKAGE: Final = "The package trafilatura is not installed: pip install 'ollm-tui[web]'."
 _CHILD: Final = (sys.executable, "-P", "-m", "ollm_tui.web.extract_child")
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -28,10 +28,10 @@ _TEXT: Final = frozenset(
         *("application/x-yaml", "application/toml", "application/x-ndjson", "application/sql"),
     }
 )
-_LEAST_SHARE: Final = 200
+_MIN_SHARE: Final = 200
 """Characters of a main text below which all text of the page is taken."""
 _PIECE: Final = 64 * 1024
-_LONGEST_LINE: Final = 4_000_000
+_MAX_LINE_LENGTH: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class PageReader:
             LoadFailure: it has none.
         """
         if page.media_type not in _HTML and not _looks_like_html(page.body):
-            return _bounded("", decoded(bytes(page.body[: MOST_TEXT_BYTES * 4]), page.charset))
+            return _bounded("", decoded(bytes(page.body[: MAX_TEXT_BYTES * 4]), page.charset))
         texts: dict[str, str] = {}
         began = anyio.current_time()
         with anyio.move_on_after(within_s) as waiting:
@@ -117,7 +117,7 @@ class PageReader:
         if "plain" not in texts:
             raise LoadFailure(f"The text of the page could not be found within {within_s:.1f} s.")
         main = texts.get("text", "")
-        text = main if len(main) >= min(_LEAST_SHARE, len(texts["plain"])) else texts["plain"]
+        text = main if len(main) >= min(_MIN_SHARE, len(texts["plain"])) else texts["plain"]
         return _bounded(clean_line(texts.get("title", "")), text)
 
     async def _ask(self, page: LoadedPage) -> AsyncIterator[dict[str, str]]:
@@ -128,7 +128,7 @@ class PageReader:
             await self._write(page.body)
         self._input.close()
         line = b""
-        while (data := await self._read()) and len(line) < _LONGEST_LINE:
+        while (data := await self._read()) and len(line) < _MAX_LINE_LENGTH:
             *whole, line = (line + data).split(b"\n")
             for one in whole:
                 yield {str(name): str(value) for name, value in json.loads(one).items()}
@@ -154,7 +154,7 @@ def _looks_like_html(body: bytearray) -> bool:
 
 def _bounded(title: str, text: str) -> PageText:
     data = text.encode("utf-8", "replace")
-    if len(data) <= MOST_TEXT_BYTES:
+    if len(data) <= MAX_TEXT_BYTES:
         return PageText(title, text)
-    kept = data[:MOST_TEXT_BYTES].decode("utf-8", "ignore")
+    kept = data[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
     return PageText(title, kept, "over 250 kB of text")

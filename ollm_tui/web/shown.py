@@ -14,13 +14,13 @@ from ollm_tui.lazy import lazy_re
 FETCH: Final = "web_fetch"
 SEARCH: Final = "web_search"
 WEB_TOOLS: Final = frozenset({FETCH, SEARCH})
-MOST_RESULTS: Final = 10
+MAX_RESULTS: Final = 10
 _TITLE: Final = "Title: "
 _ADDRESS: Final = "Address: "
 _FACTS: Final = lazy_re(r"[0-9]{3} · [^\n]{1,400}")
 _HEADING: Final = lazy_re(r"[0-9]{1,3} results? from [^\s]{1,300}")
 _URL: Final = lazy_re(r"https?://[^\s]{1,12000}")
-_MOST_NOTES: Final = 4
+_MAX_NOTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ def read_page(text: str) -> ShownPage | None:
     address = lines.pop(0) if lines else ""
     url = address.removeprefix(_ADDRESS)
     is_page = gap and _FACTS.fullmatch(facts) and address != url and _URL.fullmatch(url)
-    if not is_page or len(lines) > _MOST_NOTES:
+    if not is_page or len(lines) > _MAX_NOTES:
         return None
     return ShownPage(title, url, facts, tuple(lines), body)
 
 
 def read_search(text: str) -> ShownSearch | None:
     """Return the results of a text that `ShownSearch` has written."""
-    heading, *parts = text.split("\n\n", MOST_RESULTS + 1)
-    if _HEADING.fullmatch(heading) is None or not 0 < len(parts) <= MOST_RESULTS:
+    heading, *parts = text.split("\n\n", MAX_RESULTS + 1)
+    if _HEADING.fullmatch(heading) is None or not 0 < len(parts) <= MAX_RESULTS:
         return None
     results: list[SearchResult] = []
     for at, part in enumerate(parts, 1):

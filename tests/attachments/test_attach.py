@@ -10,7 +10,7 @@ import pytest
 
 from ollm_tui.attachments import attachment as attaching
 from ollm_tui.attachments.attachment import (
-    MOST_TEXT_BYTES,
+    MAX_TEXT_BYTES,
     AttachedImage,
     AttachedText,
     FileBytes,
@@ -77,7 +77,7 @@ def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
         (b"\x89PNG\r\n\x1a\n", "is no picture, sound, video, PDF or text."),
         (b"a\0b", "is no picture, sound, video, PDF or text."),
         (b"caf\xe9", "is no picture, sound, video, PDF or text."),
-        (b"a" * (MOST_TEXT_BYTES + 1), "has 200 kB; text up to 200 kB is put into a prompt."),
+        (b"a" * (MAX_TEXT_BYTES + 1), "has 200 kB; text up to 200 kB is put into a prompt."),
     ],
 )
 async def test_what_cannot_be_sent_is_refused_in_a_sentence(
@@ -161,6 +161,6 @@ async def test_a_disk_that_does_not_answer_is_not_waited_for(
     async def never(*_: object, **__: object) -> None:
         await release.wait()
 
-    monkeypatch.setattr(attaching, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(attaching, "TIMEOUT_S", 0.01)
     monkeypatch.setattr(anyio.to_thread, "run_sync", never)
     assert "could not be read within" in await refused(tmp_path / "a.png")

@@ -72,6 +72,6 @@ def test_a_walk_ends_by_the_clock_and_by_the_number_of_files(
 ) -> None:
     ticks = iter([0.0, 0.0, *[99.0] * 50])
     assert FileFinder(root, lambda: next(ticks)).candidates("") == ()
-    monkeypatch.setattr(paths, "MOST_FILES", 1)
+    monkeypatch.setattr(paths, "MAX_FILES", 1)
     assert len(FileFinder(root).candidates("")) <= 1
     assert len(FileFinder(root).candidates("./")) == 1

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.attachments.instructions import (
-    MOST_BYTES,
+    MAX_BYTES,
     InstructionFile,
     InstructionFiles,
     instructions_in,
@@ -71,7 +71,7 @@ def test_the_nearest_of_two_skills_counts_and_its_head_is_not_sent(here: Path) -
         ("---\nname: other\ndescription: x\n---\nDo it.", "is no skill"),
         ("---\nname: broken\n---\nDo it.", "is no skill"),
         ("---\nname: [broken\n---\nDo it.", "Not valid YAML"),
-        ("x" * (MOST_BYTES + 1), "cannot be read"),
+        ("x" * (MAX_BYTES + 1), "cannot be read"),
     ],
 )
 def test_a_skill_that_cannot_be_used_is_not_listed_and_says_why(

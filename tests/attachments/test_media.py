@@ -58,7 +58,7 @@ async def test_what_is_neither_is_refused_and_text_is_no_file(tmp_path: Path) ->
 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "MOST_MEDIA_BYTES", 10)
+    monkeypatch.setattr(media, "MAX_MEDIA_BYTES", 10)
     with pytest.raises(AIError, match=r"a\.wav has 0\.0 MB"):
         media_of("a.wav", wav())
 

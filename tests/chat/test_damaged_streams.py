@@ -46,7 +46,7 @@ EACH = STREAMS // (2 * len(DIALECTS))
 PARTS = 7
 """Of the streams of each kind; no divisor of theirs, so that each has all kinds of damage."""
 TORN, TORN_PARTS = 200, 4
-MOST_GROWTH_KB = 64 * 1024
+MAX_GROWTH_KB = 64 * 1024
 TYPED: dict[str, JsonObject] = {
     "weather": {
         "city": {"type": "string"},
@@ -149,7 +149,7 @@ async def test_a_damaged_answer_runs_no_call_that_was_not_sent(
     chance = chance_for(20_261 + part)
     mode: ToolMode = "react" if dialect.mode == "react" else "native"
     intact = [(name, INTACT[name]) for name in dialect.expected]
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MOST_GROWTH_KB
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MAX_GROWTH_KB
     runs = 0
     for number in range(part, EACH, PARTS):
         if number % 3:

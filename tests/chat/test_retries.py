@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.turn import LONGEST_WAIT_S, wait_before
+from ollm_tui.chat.turn import MAX_WAIT_S, wait_before
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted, TextDelta
@@ -121,7 +121,7 @@ def test_a_status_that_may_go_by_is_worth_another_try(status: int) -> None:
         ),
         http_error(Head(429), b'{"error": {"code": "insufficient_quota"}}', ENDPOINT),
         busy(x_should_retry="false"),
-        busy(retry_after=str(LONGEST_WAIT_S + 1)),
+        busy(retry_after=str(MAX_WAIT_S + 1)),
         ENDPOINT.fault(CUT),
         ENDPOINT.fault(STALLED, seconds=60),
         ENDPOINT.fault(EMPTY),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.cli.log import LARGEST_LOG_BYTES, logging_to
+from ollm_tui.cli.log import MAX_LOG_BYTES, logging_to
 from ollm_tui.cli.output import ERROR, OK, Output
 from tests.cli.conftest import command, environment
 
@@ -31,11 +31,11 @@ def test_a_warning_is_in_the_file_for_its_owner_alone_and_not_on_the_terminal(
 
 def test_a_full_log_makes_way_for_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "ollm.log"
-    path.write_text("x" * (LARGEST_LOG_BYTES + 1))
+    path.write_text("x" * (MAX_LOG_BYTES + 1))
     with logging_to(path):
         logger.warning("new")
     assert path.stat().st_size < 1000
-    assert (tmp_path / "ollm.log.old").stat().st_size > LARGEST_LOG_BYTES
+    assert (tmp_path / "ollm.log.old").stat().st_size > MAX_LOG_BYTES
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(

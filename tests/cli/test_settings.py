@@ -10,7 +10,7 @@ import pytest
 
 from ollm_tui.cli import main
 from ollm_tui.cli.output import ERROR
-from ollm_tui.config.origin import MOST_LISTED
+from ollm_tui.config.origin import MAX_LISTED
 from tests.cli.conftest import Ollm, command, environment
 from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 
@@ -134,8 +134,8 @@ def test_thousands_of_mistakes_are_listed_in_part_and_compared_no_further(
     monkeypatch.setattr(difflib, "get_close_matches", counted)
     assert main(["--config", str(settings), "config", "check"]) == ERROR
     *lines, last = capsys.readouterr().out.splitlines()
-    assert len(lines) == MOST_LISTED
+    assert len(lines) == MAX_LISTED
     assert all("Unknown setting" in line for line in lines)
     # A table that does not exist is one mistake.
-    assert last == f"And {6 * len(KEYS) + 1 - MOST_LISTED:,} more; fix these to see them."
-    assert compared <= 2 * MOST_LISTED
+    assert last == f"And {6 * len(KEYS) + 1 - MAX_LISTED:,} more; fix these to see them."
+    assert compared <= 2 * MAX_LISTED

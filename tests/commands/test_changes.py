@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.changes import MOST_ROWS
+from ollm_tui.commands.changes import MAX_ROWS
 from ollm_tui.commands.parse import parse, run_command
 from ollm_tui.shell.folder_changes import FolderChanges
 from ollm_tui.tools.writing.journal import ChangedFile, TakenBack
@@ -79,7 +79,7 @@ async def test_diff_shows_all_files_or_one() -> None:
 
 
 async def test_a_long_diff_is_cut_with_a_way_to_the_rest() -> None:
-    files = [ChangedFile("a.txt", "\n".join("+x" for _ in range(MOST_ROWS + 5)), True)]
+    files = [ChangedFile("a.txt", "\n".join("+x" for _ in range(MAX_ROWS + 5)), True)]
     host = RecordingHost(changes=SomeChanges(files=files))
     assert (await answer(host, "/diff"))[1].endswith("[5 more lines; /diff FILE shows one file.]")
     host.changes = SomeChanges()

@@ -3,7 +3,7 @@ import pytest
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import (
-    MOST_SUGGESTIONS,
+    MAX_SUGGESTIONS,
     Suggestions,
     UnknownCommand,
     parse,
@@ -92,7 +92,7 @@ def test_themes_are_offered_by_name() -> None:
 
 def test_long_lists_are_cut() -> None:
     host = RecordingHost(models=tuple(f"local://m{number}" for number in range(1000)))
-    assert len(values("/model m", host)) == MOST_SUGGESTIONS
+    assert len(values("/model m", host)) == MAX_SUGGESTIONS
 
 
 def test_a_model_is_chosen_by_its_whole_name_though_others_begin_with_it() -> None:

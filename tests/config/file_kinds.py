@@ -45,9 +45,9 @@ from ollm_tui.store.files import Instances
 from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 from tests.support.guarded import fair_clock
 
-MOST_MEMORY = 3 * 2**30
+MAX_MEMORY = 3 * 2**30
 """Address space; a sparse file that is read whole would take more."""
-MOST_S, LOOK_S = 10, 0.05
+MAX_SECONDS, LOOK_S = 10, 0.05
 """For one reader; each takes milliseconds."""
 HUGE = 3 * 10**9
 
@@ -270,12 +270,12 @@ READERS: Mapping[str, Callable[[Path], None]] = {
 @contextmanager
 def _within_its_time() -> Iterator[None]:
     """Interrupt whoever takes longer, also one that only waits."""
-    end = time.monotonic() + MOST_S
+    end = time.monotonic() + MAX_SECONDS
 
     def look(_number: int, _frame: object) -> None:
         if time.monotonic() > end:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            raise AssertionError(f"it took over {MOST_S} s")
+            raise AssertionError(f"it took over {MAX_SECONDS} s")
 
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
@@ -287,7 +287,7 @@ def _within_its_time() -> Iterator[None]:
 
 def try_with_every_reader(kind: str) -> dict[str, str]:
     """Give what failed."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     failed: dict[str, str] = {}
     for name, read in READERS.items():
         path = Path(tempfile.mkdtemp()) / "below" / "it.json"

@@ -337,12 +337,12 @@ def test_the_parts_of_a_key_are_bounded_before_the_parser_sees_them(load: Load) 
 
 
 def test_many_problems_are_reported_in_short(paths: AppPaths, load: Load) -> None:
-    from ollm_tui.config.origin import MOST_SHOWN, summarize
+    from ollm_tui.config.origin import MAX_SHOWN, summarize
 
     loaded = load("".join(f"k{number} = 1\n" for number in range(5000)))
     assert len(loaded.problems) == 5000
     reported = summarize(loaded.problems)
-    assert len(reported) == MOST_SHOWN + 1
+    assert len(reported) == MAX_SHOWN + 1
     assert reported[-1] == "And 4,980 more: see `ollm config check`."
 
 

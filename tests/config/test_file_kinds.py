@@ -10,7 +10,7 @@ from threading import Timer
 
 import pytest
 
-from tests.config.file_kinds import KINDS, MOST_S, READERS
+from tests.config.file_kinds import KINDS, MAX_SECONDS, READERS
 from tests.support.seeds import sampled
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def failed_readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FailedR
             assert program.stdin is not None
             assert program.stdout is not None
             program.stdin.write(f"{kind}\n")
-            timer = Timer(60 + MOST_S * len(READERS), os.killpg, (program.pid, 9))
+            timer = Timer(60 + MAX_SECONDS * len(READERS), os.killpg, (program.pid, 9))
             timer.start()
             try:
                 return json.loads(program.stdout.readline())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.config.yaml_file import (
-    LARGEST_YAML_BYTES,
+    MAX_YAML_BYTES,
     PatternText,
     YamlProblem,
     parse_yaml,
@@ -139,7 +139,7 @@ def test_files_are_bounded_regular_and_utf_8(tmp_path: Path) -> None:
     assert read_yaml(file).values == {"a": 1}
     problems: dict[bytes, str] = {
         b"a: 1\nb: \xff": ":2: The file is not UTF-8 text.",
-        b"#" * (LARGEST_YAML_BYTES + 1): ": The file is over 1000 kB.",
+        b"#" * (MAX_YAML_BYTES + 1): ": The file is over 1000 kB.",
     }
     for content, why in problems.items():
         file.write_bytes(content)

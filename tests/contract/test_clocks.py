@@ -26,7 +26,7 @@ from tests.support.frames import text_frame
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 SHORT_S, IDLE_S, LONG_S = 0.2, 0.6, 30.0
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 STOP = "/api/extra/abort"
 
 
@@ -64,7 +64,7 @@ async def asking(
 
 async def error_of(provider: ProviderAdapter) -> tuple[str, AIError]:
     request = Request(model="tiny", messages=[Message("user", "hello")])
-    with anyio.fail_after(PATIENCE_S):
+    with anyio.fail_after(TIMEOUT_S):
         async with provider.chat_stream(request) as stream:
             *events, end = [event async for event in stream]
     assert isinstance(end, ErrorEvent)
@@ -160,7 +160,7 @@ async def test_a_small_question_that_is_not_answered_runs_into_its_clock(
         server,
     ):
         assert isinstance(provider, SupportsList)
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             try:
                 assert await provider.list_models() == []
                 assert isinstance(provider, RemembersListError)

@@ -38,7 +38,7 @@ APIS = {"openai-compatible": "openai"}
 SAMPLES = 10
 STRIDE = 7
 """Of two of the answers each backend takes every seventh byte, beginning at another one."""
-LONGEST = 9000
+MAX_LENGTH = 9000
 KINDS = [*DECODERS]
 BACKENDS = [name for name in REMOTES if name not in KINDS]
 STOP = b"/api/extra/abort"
@@ -110,7 +110,7 @@ def three_of(api: str) -> list[RecordedStream]:
         for stream in load_streams(api)
         if stream.meta["provenance"] == "recorded"
         and stream.expected["outcome"] == "complete"
-        and len(stream.decoded_body) < LONGEST
+        and len(stream.decoded_body) < MAX_LENGTH
         and stream.expected["finish"] != "load"
     ]
     streams.sort(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.channels import (
-    MOST_HEADER,
+    MAX_HEADER_LENGTH,
     AnswerPiece,
     CallPiece,
     ChannelSplitter,
@@ -87,7 +87,7 @@ def test_a_channel_says_what_its_message_is(text: str, expected: Divided) -> Non
 PARTS = [
     *("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"),
     *("assistant", "analysis", "final", "commentary", " to=functions.f ", "to=", "<|constrain|>"),
-    *("a", "word ", "\n", " ", "<", "<|", "{}", "🧠", "x" * (MOST_HEADER - 20)),
+    *("a", "word ", "\n", " ", "<", "<|", "{}", "🧠", "x" * (MAX_HEADER_LENGTH - 20)),
 ]
 
 
@@ -103,5 +103,5 @@ def test_text_without_channels_is_unchanged(text: str) -> None:
 
 
 def test_a_header_without_end_is_text() -> None:
-    long = "<|channel|>" + "x" * MOST_HEADER
+    long = "<|channel|>" + "x" * MAX_HEADER_LENGTH
     assert divided([long]) == (long, "", [])

@@ -1,6 +1,6 @@
 """Which lines of a JSON value are shown, and what folds."""
 
-from ollm_tui.decode.json_tree import MOST_LINES, OPEN_LINES, JsonTree
+from ollm_tui.decode.json_tree import MAX_LINES, OPEN_LINES, JsonTree
 from ollm_tui.protocol.json_types import JsonValue
 
 PERSON: JsonValue = {"name": "Ada", "tags": ["a", "b"], "address": {"city": "London"}, "notes": []}
@@ -54,4 +54,4 @@ def test_levels_open_while_they_fit() -> None:
 
 
 def test_a_huge_list_is_cut_to_one_more_than_is_shown() -> None:
-    assert len(shown(JsonTree(list(range(10 * MOST_LINES))))) == MOST_LINES + 1
+    assert len(shown(JsonTree(list(range(10 * MAX_LINES))))) == MAX_LINES + 1

@@ -10,7 +10,7 @@ from tests.support.cuts import one_by_one
 pytestmark = pytest.mark.slow
 
 SMALL, LARGE = 80, 800
-LONGEST_FORM = 400
+MAX_FORM_LENGTH = 400
 
 
 def work_of(decoder: Decoder, chunks: list[str]) -> int:
@@ -47,4 +47,4 @@ def test_what_is_searched_again_with_the_next_chunk_is_bounded(kind: str) -> Non
     decoder = make()
     for letter in hostile_text(kind, LARGE):
         decoder.feed(letter)
-        assert len(getattr(decoder, "_scanner").held) <= LONGEST_FORM  # noqa: B009 -- each has its own
+        assert len(getattr(decoder, "_scanner").held) <= MAX_FORM_LENGTH  # noqa: B009 -- each has its own

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.spoken import LONGEST, SpokenText, spoken_words
+from ollm_tui.decode.spoken import MAX_LENGTH, SpokenText, spoken_words
 
 ANSWER = """\
 # The sky, explained
@@ -85,7 +85,7 @@ def test_any_text_gives_bounded_sentences_in_any_pieces(text: str, cuts: list[in
 def test_a_text_without_an_end_is_divided(text: str) -> None:
     sentences = spoken(text)
     assert len(sentences) > 1
-    assert max(map(len, sentences)) <= 5 * LONGEST
+    assert max(map(len, sentences)) <= 5 * MAX_LENGTH
     assert "".join(sentences).replace(" ", "") == text.replace(" ", "")
 
 

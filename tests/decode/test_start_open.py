@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
 from ollm_tui.decode.thinking import (
-    MOST_FIRST_TEXT,
+    MAX_FIRST_TEXT_LENGTH,
     TagPair,
     ThinkTags,
     ThinkTagSplitter,
@@ -116,7 +116,7 @@ def test_how_text_that_becomes_thinking_is_cut_changes_nothing(
 
 
 def test_after_a_long_text_or_thinking_sent_apart_an_end_tag_is_text() -> None:
-    begun = "a" * MOST_FIRST_TEXT
+    begun = "a" * MAX_FIRST_TEXT_LENGTH
     assert divided([begun, "\n</think>b"], ThinkTags()) == (f"{begun}\n</think>b", "")
     assert divided([begun, "</think>b"], ThinkTags()) == ("b", begun)
     assert divided(["a.", "\n</think>b"], ThinkTags(), apart_at=1) == ("a.\n</think>b", "")

@@ -14,7 +14,7 @@ from tests.support.vt import tokens
 
 LONG = "It was a dark night. The *wind* blew.\n\n- one\n- two\n\n```sh\nls\n```\n"
 OF_THE_EDITOR = re.compile(rb"\x1b\[(?:\?2004[hl]|[0-9]*[KCDGP@])")
-PATIENCE_S = 30
+TIMEOUT_S = 30
 END_OF_A_LIST = b"Number, words to filter, or Enter to leave: "
 
 
@@ -71,7 +71,7 @@ def prompted(session: PtySession, prompt: bytes = b"You: ", typed: str | None = 
             (len(session.raw) > before or typed is None)
             and OF_THE_EDITOR.sub(b"", session.raw).endswith(b"\n" + prompt)
         ),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
 
 

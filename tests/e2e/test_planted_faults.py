@@ -24,7 +24,7 @@ POINTS, PARTS = 50, 10
 SEED = 20261128
 PLANTED = [sys.executable, "-P", "-m", "tests.e2e.planting"]
 KEYS = (b"s", b"\x7f", b"\x0c", b"\x1b", b"\x12", b"\x1b", b"\x06", b"\x1b", b"\x1b[5~", b"\x10")
-PATIENCE_S = 4.0
+TIMEOUT_S = 4.0
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +53,14 @@ def use(session: PtySession, home: Path) -> bool:
             wait_until(lambda: not session.processes(), 0.15)
         session.write(b"\x1b")
         session.write("echo second")
-        session.wait_for("echo second", PATIENCE_S)
+        session.wait_for("echo second", TIMEOUT_S)
         session.write("\r")
-        session.wait_for("   second", PATIENCE_S)
+        session.wait_for("   second", TIMEOUT_S)
         session.write("/quit")
-        session.wait_for("/quit", PATIENCE_S)
+        session.wait_for("/quit", TIMEOUT_S)
         has_quit = True
         session.write("\r")
-    if not wait_until(lambda: not session.processes(), PATIENCE_S):
+    if not wait_until(lambda: not session.processes(), TIMEOUT_S):
         has_quit = True  # what keeps it from the end may be slowness: it closes its chat now
         session.signal(signal.SIGTERM)
     return not has_quit

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Start
-from tests.e2e.lines import PATIENCE_S, chatting, lines_of, prompted
+from tests.e2e.lines import TIMEOUT_S, chatting, lines_of, prompted
 from tests.support.guarded.fair_clock import sleep
 from tests.support.pty_session import wait_until
 
@@ -16,21 +16,21 @@ pytestmark = pytest.mark.pty
 def test_stopping_and_queueing(start: Start, home: Path) -> None:
     with chatting(start, home) as (session, _ollama):
         session.write("forever\r")
-        session.wait_for(b"It goes on.", timeout=PATIENCE_S)
+        session.wait_for(b"It goes on.", timeout=TIMEOUT_S)
         session.write("hello again\r")
-        session.wait_for(b"Queued, 1 waiting.", timeout=PATIENCE_S)
+        session.wait_for(b"Queued, 1 waiting.", timeout=TIMEOUT_S)
         session.write("\r")
-        session.wait_for(b"Answering, 1 queued.", timeout=PATIENCE_S)
+        session.wait_for(b"Answering, 1 queued.", timeout=TIMEOUT_S)
         session.write("\x1b[A")  # an arrow is no Escape
         prompted(session, typed="\x1b")
         session.write("forever\r")
-        session.wait_for(lambda: session.raw.count(b"It goes on.") == 2, timeout=PATIENCE_S)
+        session.wait_for(lambda: session.raw.count(b"It goes on.") == 2, timeout=TIMEOUT_S)
         prompted(session, typed="\x03")
         session.write("half a line")
-        session.wait_for(b"half a line", timeout=PATIENCE_S)
+        session.wait_for(b"half a line", timeout=TIMEOUT_S)
         prompted(session, typed="\x03")
         session.write("forever\r")
-        session.wait_for(lambda: session.raw.count(b"It goes on.") == 3, timeout=PATIENCE_S)
+        session.wait_for(lambda: session.raw.count(b"It goes on.") == 3, timeout=TIMEOUT_S)
         session.signal(signal.SIGTERM)
         assert session.exit_status() == 128 + signal.SIGTERM
         assert session.termios() == session.termios_before
@@ -59,15 +59,15 @@ def test_a_tool_asks_in_words_and_runs_only_after_a_late_yes(start: Start, home:
         session.write("tool\ryyyy")  # typed before the question: another message
         prompted(session, b"Next: yyyy")
         session.write("\x03")
-        session.wait_for(b"Allow?", timeout=PATIENCE_S)
+        session.wait_for(b"Allow?", timeout=TIMEOUT_S)
         session.write("y")  # too early: no answer
         prompted(session, typed="\x1b")
         assert [one["content"] for one in ollama.requests[-1]["messages"]][-1] != "hi"
         session.write("hold\r")
-        session.wait_for(lambda: session.raw.count(b"Allow?") == 2, timeout=PATIENCE_S)
+        session.wait_for(lambda: session.raw.count(b"Allow?") == 2, timeout=TIMEOUT_S)
         sleep(1.2)  # the pause that arms the key
         session.write("y")
-        session.wait_for(b"The notes say hold.", timeout=PATIENCE_S)
+        session.wait_for(b"The notes say hold.", timeout=TIMEOUT_S)
         prompted(session, typed="\x1b")  # a key alone still stops the answer
         assert "hi" in ollama.requests[-1]["messages"][-1]["content"]
         session.write("\x04")

@@ -7,7 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.e2e.conftest import Start
-from tests.e2e.lines import END_OF_A_LIST, PATIENCE_S, chatting, lines_of, prompted
+from tests.e2e.lines import END_OF_A_LIST, TIMEOUT_S, chatting, lines_of, prompted
 from tests.support.guarded.fair_clock import sleep
 from tests.support.pty_session import PtySession
 
@@ -88,7 +88,7 @@ def walk(session: PtySession, steps: tuple[tuple[str, bytes], ...]) -> None:
     for typed, prompt in steps:
         if typed == "STOP":
             session.write("forever\r")
-            session.wait_for(b"It goes on.", timeout=PATIENCE_S)
+            session.wait_for(b"It goes on.", timeout=TIMEOUT_S)
             prompted(session, prompt, "\x1b")
         elif typed == "SEND":
             sleep(ARMED_S)
@@ -98,7 +98,7 @@ def walk(session: PtySession, steps: tuple[tuple[str, bytes], ...]) -> None:
             prompted(session, prompt, f"{numbers[-1]}\r")
         elif prompt == b"keep it for /editor.":
             session.write(f"{typed}\r")
-            session.wait_for(prompt, timeout=PATIENCE_S)
+            session.wait_for(prompt, timeout=TIMEOUT_S)
         else:
             prompted(session, prompt, f"{typed}\r")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.engines.frames import (
-    LARGEST_DATA,
-    LONGEST_HEADER,
+    MAX_DATA_BYTES,
+    MAX_HEADER_BYTES,
     BadFrameError,
     Frame,
     FrameReader,
@@ -52,9 +52,9 @@ def test_other_bytes_are_refused_or_waited_for(noise: bytes) -> None:
         b'{"job": 1, "type": "done", "fields": {}}',
         b'{"job": "1", "type": "done", "size": 0, "fields": {}}',
         b'{"job": 1, "type": "done", "size": -1, "fields": {}}',
-        b'{"job": 1, "type": "done", "size": %d, "fields": {}}' % (LARGEST_DATA + 1),
+        b'{"job": 1, "type": "done", "size": %d, "fields": {}}' % (MAX_DATA_BYTES + 1),
         b"[" * 10_000,
-        b"x" * LONGEST_HEADER,
+        b"x" * MAX_HEADER_BYTES,
     ],
 )
 def test_a_header_that_no_engine_writes_is_refused(header: bytes) -> None:
@@ -63,6 +63,6 @@ def test_a_header_that_no_engine_writes_is_refused(header: bytes) -> None:
 
 
 def test_what_no_reader_takes_is_not_sent() -> None:
-    fields: dict[str, Any] = {"text": "x" * LONGEST_HEADER}
+    fields: dict[str, Any] = {"text": "x" * MAX_HEADER_BYTES}
     with pytest.raises(BadFrameError, match="too large"):
         write_frame(Frame(1, "done", fields))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.engines.frames import Frame
 from ollm_tui.engines.host import Job, JobCancelledError, JobError
-from ollm_tui.engines.speech import LONGEST_SENTENCE, clauses, sentences, speak_sentences
+from ollm_tui.engines.speech import MAX_SENTENCE_LENGTH, clauses, sentences, speak_sentences
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_text_is_cut_where_sentences_end(text: str, parts: list[str]) -> None:
 def test_no_letter_is_lost_and_no_sentence_is_too_long(text: str) -> None:
     parts = [*sentences(text)]
     assert "".join("".join(parts).split()) == "".join(text.split())
-    assert all(0 < len(part) <= LONGEST_SENTENCE for part in parts)
+    assert all(0 < len(part) <= MAX_SENTENCE_LENGTH for part in parts)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.attachments.attachment import MOST_PICTURE_BYTES
+from ollm_tui.attachments.attachment import MAX_PICTURE_BYTES
 from ollm_tui.exchange import archive_pictures, importing
 from ollm_tui.exchange.archive_pictures import ArchivePictures
 from ollm_tui.exchange.document import document_pieces
@@ -70,7 +70,7 @@ def test_a_picture_is_known_by_the_id_before_its_name(
         (bmp(), "cat.png is a BMP file."),
         (heic(), "cat.png is a HEIC file."),
         (png(9_000, 9_000), "cat.png has 9,000 x 9,000 pixels;"),
-        (png() + bytes(MOST_PICTURE_BYTES), "cat.png has 20.0 MB; 20 MB is the limit."),
+        (png() + bytes(MAX_PICTURE_BYTES), "cat.png has 20.0 MB; 20 MB is the limit."),
     ],
     ids=["empty", "page", "bmp", "heic", "wide", "large"],
 )
@@ -117,7 +117,7 @@ def test_newer_pointers(tmp_path: Path, pointer: str) -> None:
 def test_a_chat_keeps_as_many_pictures_as_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive_pictures, "MOST_CHAT_BYTES", 2 * len(png()) - 1)
+    monkeypatch.setattr(archive_pictures, "MAX_CHAT_BYTES", 2 * len(png()) - 1)
     chat = samples.chatgpt()
     question = chat["mapping"]["q"]["message"]["content"]["parts"]
     question.insert(0, question[0])

@@ -318,12 +318,12 @@ def test_what_is_not_json_is_one_sentence(text: str, problem: str) -> None:
 
 
 def test_a_chat_that_is_too_large_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_items, "LARGEST_CHAT", 100)
+    monkeypatch.setattr(json_items, "MAX_CHAT_BYTES", 100)
     text = json.dumps([{"a": 1}, {"b": "x" * 500}, {"c": 3}])
     assert list(json_chats(Chunks(text.encode(), [30] * 30))) == [
         {"a": 1}, Problem("It is over 100 B."), {"c": 3},
     ]  # fmt: skip
-    monkeypatch.setattr(json_items, "MOST_CONTAINERS", 3)
+    monkeypatch.setattr(json_items, "MAX_CONTAINERS", 3)
     (crowd,) = json_chats(Chunks(b'[{"a": [[], [], []]}]', []))
     assert isinstance(crowd, Problem)
 

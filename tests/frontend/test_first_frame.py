@@ -11,7 +11,7 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.frontend import first_frame
 from ollm_tui.frontend.first_frame import (
     FILE_NAME,
-    MOST_BYTES,
+    MAX_BYTES,
     Picture,
     conditions,
     saved_picture,
@@ -71,7 +71,7 @@ def test_nothing_is_shown_that_somebody_else_may_have_written(tmp_path: Path) ->
 
 def test_a_picture_that_is_too_large_is_not_shown_in_part(tmp_path: Path) -> None:
     path = keep(tmp_path)
-    path.write_bytes(to_bytes("known", PICTURE._replace(drawn="x" * MOST_BYTES)))
+    path.write_bytes(to_bytes("known", PICTURE._replace(drawn="x" * MAX_BYTES)))
     assert saved_picture("known", state_of(tmp_path)) is None
 
 

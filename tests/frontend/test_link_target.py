@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.frontend.link_target import LONGEST, LinkRefusal, LinkTarget, read_host, read_link
+from ollm_tui.frontend.link_target import MAX_LENGTH, LinkRefusal, LinkTarget, read_host, read_link
 
 CYRILLIC_A = "\u0430"
 
@@ -86,7 +86,7 @@ def test_an_address_is_brought_into_one_form(address: str, opened: str) -> None:
         ("mailto:ann", "recipient"),
         ("mailto:ann@a.example?attach=/etc/passwd", "attach a file"),
         ("mailto:ann@a.example?x=1&%61ttachment=/etc/passwd", "attach a file"),
-        ("http://a.example/" + "x" * LONGEST, "characters"),
+        ("http://a.example/" + "x" * MAX_LENGTH, "characters"),
     ],
 )
 def test_what_may_lead_elsewhere_than_it_says_is_refused(address: str, words: str | None) -> None:

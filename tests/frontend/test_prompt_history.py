@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.frontend.prompt_history import MOST_ENTRIES, MOST_ENTRY_CHARACTERS, PromptHistory
+from ollm_tui.frontend.prompt_history import MAX_ENTRIES, MAX_ENTRY_CHARACTERS, PromptHistory
 
 
 @pytest.fixture
@@ -88,11 +88,11 @@ def test_broken_lines_are_passed_over(path: Path) -> None:
 
 def test_only_the_newest_entries_are_kept(path: Path) -> None:
     path.parent.mkdir()
-    lines = [json.dumps({"text": f"prompt {number}"}) for number in range(3 * MOST_ENTRIES)]
+    lines = [json.dumps({"text": f"prompt {number}"}) for number in range(3 * MAX_ENTRIES)]
     path.write_text("\n".join(lines) + "\n")
     found = texts(PromptHistory(path))
-    assert (len(found), found[-1]) == (MOST_ENTRIES, f"prompt {3 * MOST_ENTRIES - 1}")
-    assert len(path.read_text().splitlines()) == MOST_ENTRIES
+    assert (len(found), found[-1]) == (MAX_ENTRIES, f"prompt {3 * MAX_ENTRIES - 1}")
+    assert len(path.read_text().splitlines()) == MAX_ENTRIES
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [item.name for item in path.parent.iterdir()] == [path.name]
 
@@ -108,7 +108,7 @@ def test_a_huge_file_is_read_from_its_end(path: Path) -> None:
 
 def test_a_huge_prompt_is_remembered_but_not_written(path: Path) -> None:
     history = PromptHistory(path)
-    huge = "x" * (MOST_ENTRY_CHARACTERS + 1)
+    huge = "x" * (MAX_ENTRY_CHARACTERS + 1)
     history.add(huge, huge)
     assert not path.exists()
     assert texts(history) == [huge]

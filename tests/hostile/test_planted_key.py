@@ -11,7 +11,7 @@ from tests.hostile.planted import CASES, FAKES, SECRETS, Stage
 from tests.support.canaries import coded, listening
 from tests.support.http_server import Received, Reply, Server, serve
 
-LEAST = 30
+MIN_RATIOS = 30
 for _module in ("planted_replies", "planted_settings"):  # which add their cases
     import_module(f"tests.hostile.{_module}")
 
@@ -59,7 +59,7 @@ async def test_a_planted_key_stays_with_its_server(
 
 
 def test_there_are_as_many_cases_as_promised() -> None:
-    assert len(CASES) >= LEAST
+    assert len(CASES) >= MIN_RATIOS
 
 
 async def test_a_key_that_went_astray_would_be_noticed() -> None:

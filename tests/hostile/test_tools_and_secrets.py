@@ -389,8 +389,8 @@ async def test_a_key_at_the_end_of_what_is_read_is_not_given_in_part(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 2 * 1024 * 1024
-    monkeypatch.setattr(read_file, "MOST_SCANNED_BYTES", most)
-    monkeypatch.setattr(read_file, "MOST_SCANNED_BYTES", most)
+    monkeypatch.setattr(read_file, "MAX_SCANNED_BYTES", most)
+    monkeypatch.setattr(read_file, "MAX_SCANNED_BYTES", most)
     for kept in (1, 10, len(KEY) - 1):
         before = most - len("key ") - kept
         home.put("large.txt", "x\n" * (before // 2) + "\n" * (before % 2) + f"key {KEY}\nend\n")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.linear.answer_text import LONGEST, LinearText, links_of
+from ollm_tui.linear.answer_text import MAX_LENGTH, LinearText, links_of
 
 ANSWER = """# Title
 
@@ -89,7 +89,7 @@ def test_a_line_that_is_no_head_of_a_table_comes_before_the_next_one() -> None:
 def test_a_text_without_an_end_is_read_in_parts() -> None:
     reader = LinearText()
     lines = [line for _ in range(200) for line in reader.feed("again and ")]
-    assert len(lines) >= 200 * 10 // (LONGEST + 20)
+    assert len(lines) >= 200 * 10 // (MAX_LENGTH + 20)
     assert " ".join([*lines, *reader.finish()]).split() == ["again", "and"] * 200
 
 

@@ -15,7 +15,7 @@ from ollm_tui.mcp.server import McpServer, ServerState
 from ollm_tui.sections.section import Secret
 
 PROGRAM = Path(__file__).parents[1] / "support" / "mcp_faults.py"
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 Running: TypeAlias = Callable[..., AbstractAsyncContextManager["Watched"]]
 
 
@@ -59,7 +59,7 @@ class Watched:
         self._seen = anyio.Event()
 
     async def until(self, state: ServerState, *, times: int = 1) -> None:
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             while self.states.count(state) < times:
                 await self._seen.wait()
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.attachments.attachment import AttachedImage, AttachedText
 from ollm_tui.mcp.catalogue import (
-    MOST_PROMPTS,
+    MAX_PROMPTS,
     TemplateDefinition,
     read_prompts,
     read_resources,
@@ -96,7 +96,7 @@ def test_a_template_knows_its_variable() -> None:
 
 
 def test_a_list_is_bounded() -> None:
-    assert len(read_prompts([{"name": f"p{number}"} for number in range(5_000)])) == MOST_PROMPTS
+    assert len(read_prompts([{"name": f"p{number}"} for number in range(5_000)])) == MAX_PROMPTS
 
 
 @given(st.lists(json_values, max_size=6))

@@ -30,7 +30,7 @@ from tests.support.http_server import Received, Reply, in_thread
 from tests.support.real_mcp import ROOT, missing, program
 
 pytestmark = [pytest.mark.real_mcp, pytest.mark.slow]
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 SERVERS: dict[str, tuple[str, set[str]]] = {
     "time": ("mcp-server-time", {"get_current_time", "convert_time"}),
     "git": ("mcp-server-git", {"git_status", "git_log", "git_commit"}),
@@ -64,8 +64,8 @@ def settings_of(name: str, folder: Path) -> McpServerSettings:
         command=str(program(command)),
         args=args.get(name, []),
         env=env,
-        start_timeout_s=PATIENCE_S,
-        call_timeout_s=PATIENCE_S,
+        start_timeout_s=TIMEOUT_S,
+        call_timeout_s=TIMEOUT_S,
     )
 
 
@@ -75,7 +75,7 @@ async def started(name: str, folder: Path) -> AsyncIterator[McpServers]:
     tree: set[int] = set()
     async with open_servers({name: settings_of(name, folder)}, folder / "known.json") as servers:
         servers.start()
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             await servers.settled([name])
         server = servers.all[name]
         assert server.state == "ready", (server.problem, server.log.tail(20))
@@ -185,7 +185,7 @@ async def test_fetch_whose_npm_hangs_is_one_sentence_and_leaves_no_process(
     async with started("fetch", tmp_path) as servers:
         server = servers.all["fetch"]
         server.timing = replace(server.timing, call_s=2.0)
-        with anyio.fail_after(PATIENCE_S), pytest.raises(ToolFailure) as caught:
+        with anyio.fail_after(TIMEOUT_S), pytest.raises(ToolFailure) as caught:
             await run(servers, "fetch", url=f"{pages}/page")
         assert str(caught.value) == "Stopped: the MCP server fetch took longer than 2 s."
         assert len(processes_of(server)) > 2
@@ -239,7 +239,7 @@ async def test_everything_texts_pictures_and_progress(tmp_path: Path) -> None:
 async def test_everything_prompts_and_resources(tmp_path: Path) -> None:
     async with started("everything", tmp_path) as servers:
         server = servers.all["everything"]
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             while not server.catalogue.prompts:  # read once it is ready
                 await anyio.sleep(0.05)
         names = {one.name for one in server.catalogue.prompts}
@@ -288,11 +288,11 @@ async def test_one_that_is_killed_in_mid_call_is_an_error_and_starts_again(
             await anyio.sleep(0.5)
             for process in processes_of(server) - {server._connection.process._popen.pid}:  # type: ignore[union-attr]
                 os.kill(process, signal.SIGKILL)
-            with anyio.fail_after(PATIENCE_S):
+            with anyio.fail_after(TIMEOUT_S):
                 while not failures:
                     await anyio.sleep(0.01)
         assert "ended during the call (signal 9)" in failures[0]
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(TIMEOUT_S):
             while server.state != "ready":
                 await anyio.sleep(0.05)
         assert {one.name for one in server.listed.tools} >= SERVERS[name][1]
@@ -319,7 +319,7 @@ async def test_the_inspector_lists_the_same_tools(name: str, tmp_path: Path) -> 
             ],
             capture_output=True,
             env={**os.environ, **env},
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=True,
         )
     )
@@ -372,7 +372,7 @@ def test_the_conformance_tests_of_the_protocol_agree(scenario: str) -> None:
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MCP_CONFORMANCE_SCENARIO": scenario},
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert " 0 failed, 0 warnings" in done.stdout + done.stderr, done.stderr[-2_000:]

@@ -12,8 +12,8 @@ from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.elicitation import BadForm, read_form
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.requests import (
-    MOST_REFUSED,
-    MOST_WAITING,
+    MAX_REFUSED,
+    MAX_WAITING,
     Action,
     AddressRequest,
     ClientSide,
@@ -161,7 +161,7 @@ async def decline() -> bool:
 
 async def test_after_refusals_in_a_row_nothing_is_asked_until_a_restart() -> None:
     box = rights(Person())
-    for _ in range(MOST_REFUSED):
+    for _ in range(MAX_REFUSED):
         assert not await ask(box)
     with pytest.raises(AIError, match="no further one is shown"):
         await ask(box)
@@ -180,7 +180,7 @@ async def test_a_failure_here_is_told_without_its_words() -> None:
 async def test_only_some_requests_wait() -> None:
     box = rights(Person())
     async with anyio.create_task_group() as group:
-        for _ in range(MOST_WAITING):
+        for _ in range(MAX_WAITING):
             group.start_soon(box.ask, lambda _person: anyio.sleep_forever(), bool)
         await anyio.sleep(0)
         with pytest.raises(AIError, match="are waiting"):

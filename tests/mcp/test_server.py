@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
-from ollm_tui.mcp.listing import MOST_TOOLS, ToolDefinition
+from ollm_tui.mcp.listing import MAX_TOOLS, ToolDefinition
 from ollm_tui.mcp.server import McpServer
 from ollm_tui.tools.define import ToolFailure
 from tests.mcp.conftest import Running, faulty, is_running, processes
@@ -172,7 +172,7 @@ async def test_bad_tools_are_left_out_with_a_reason_and_the_others_work(running:
 async def test_thousands_of_tools_and_endless_pages_are_cut(running: Running, record: Path) -> None:
     async with running("many") as box:
         await box.until("ready")
-        assert len(box.server.listed.tools) == MOST_TOOLS
+        assert len(box.server.listed.tools) == MAX_TOOLS
     async with running("pages") as box:
         await box.until("ready")
         assert record.read_text().count("page ") == len(box.server.listed.tools) == 50

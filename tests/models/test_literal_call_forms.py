@@ -160,23 +160,29 @@ def test_a_call_of_no_offered_tool_in_a_familys_own_tags_is_a_call(
     assert pieces_of([in_code], tags) == [TextPiece(in_code)]
 
 
-MOST = 1_000_000
+MAX_ITEMS = 1_000_000
 HOSTILE = {
-    "open brackets": (LFM, "<|tool_call_start|>[f(a=" + "[" * MOST),
-    "closed brackets": (LFM, in_python("[f(a=" + "[" * (MOST // 2) + "]" * (MOST // 2) + ")]")),
-    "open quotes": (LFM, "<|tool_call_start|>[f(a=" + "'" * MOST),
-    "one long text": (LFM, in_python("[f(a='" + "\\'" * (MOST // 2) + "')]")),
-    "one long number": (LFM, in_python(f"[f(a={'9' * MOST})]")),
-    "zeros": (LFM, in_python(f"[f(a={'0' * MOST}x)]")),
-    "many calls": (LFM, "<|tool_call_start|>[" + "f(a=1)," * (MOST // 7)),
-    "lists without tags": (LLAMA, "[f(" * (MOST // 3)),
-    "almost lists": (LLAMA, "[f (" * (MOST // 4)),
-    "open objects": (GEMMA, "<|tool_call>call:f" + "{a:" * (MOST // 3)),
-    "open bare texts": (GEMMA, in_gemma("call:f{a:" + '<|"|>' * (MOST // 5))),
-    "one bare word": (GEMMA, in_gemma("call:f{a:" + "x " * (MOST // 2) + "}")),
-    "bare tags": (GEMMA, "<|tool_call>call:f{" * (MOST // 19)),
-    "elements": (DEEPSEEK, f"<{DSML}function_calls>" + f'<{DSML}invoke name="f">' * (MOST // 24)),
-    "recipients": (FUNCTIONARY, ">>>f\n{" * (MOST // 6)),
+    "open brackets": (LFM, "<|tool_call_start|>[f(a=" + "[" * MAX_ITEMS),
+    "closed brackets": (
+        LFM,
+        in_python("[f(a=" + "[" * (MAX_ITEMS // 2) + "]" * (MAX_ITEMS // 2) + ")]"),
+    ),
+    "open quotes": (LFM, "<|tool_call_start|>[f(a=" + "'" * MAX_ITEMS),
+    "one long text": (LFM, in_python("[f(a='" + "\\'" * (MAX_ITEMS // 2) + "')]")),
+    "one long number": (LFM, in_python(f"[f(a={'9' * MAX_ITEMS})]")),
+    "zeros": (LFM, in_python(f"[f(a={'0' * MAX_ITEMS}x)]")),
+    "many calls": (LFM, "<|tool_call_start|>[" + "f(a=1)," * (MAX_ITEMS // 7)),
+    "lists without tags": (LLAMA, "[f(" * (MAX_ITEMS // 3)),
+    "almost lists": (LLAMA, "[f (" * (MAX_ITEMS // 4)),
+    "open objects": (GEMMA, "<|tool_call>call:f" + "{a:" * (MAX_ITEMS // 3)),
+    "open bare texts": (GEMMA, in_gemma("call:f{a:" + '<|"|>' * (MAX_ITEMS // 5))),
+    "one bare word": (GEMMA, in_gemma("call:f{a:" + "x " * (MAX_ITEMS // 2) + "}")),
+    "bare tags": (GEMMA, "<|tool_call>call:f{" * (MAX_ITEMS // 19)),
+    "elements": (
+        DEEPSEEK,
+        f"<{DSML}function_calls>" + f'<{DSML}invoke name="f">' * (MAX_ITEMS // 24),
+    ),
+    "recipients": (FUNCTIONARY, ">>>f\n{" * (MAX_ITEMS // 6)),
 }
 
 

@@ -90,7 +90,7 @@ async def test_what_is_no_sound_is_an_error(body: bytes, words: str) -> None:
 async def test_sound_without_end_is_cut_at_the_limit_and_a_lost_connection_is_no_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(audio, "LARGEST_SPEECH", 1000)
+    monkeypatch.setattr(audio, "MAX_SPEECH_BYTES", 1000)
 
     async def answers(request: Received, reply: Reply) -> None:
         await reply.start(content_type="audio/wav")

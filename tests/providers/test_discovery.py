@@ -118,7 +118,7 @@ async def test_no_server_costs_more_than_the_patience(bad: Bad) -> None:
     async with serve(bad) as server:
         began = time.monotonic()
         with anyio.fail_after(5):
-            probe_result = await probe(server.url, patience_s=0.3)
+            probe_result = await probe(server.url, timeout_s=0.3)
         assert probe_result.engine is None or probe_result.engine.backend is None
         assert time.monotonic() - began < 2.5
         await server.settled()

@@ -277,7 +277,7 @@ def refused(_socket: TransportSocket) -> None:
 
 async def test_a_fast_server_wakes_the_event_loop_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathering, "GATHER_S", 3600.0)
-    monkeypatch.setattr(gathering, "MOST_WAKES", 3)
+    monkeypatch.setattr(gathering, "MAX_WAKES", 3)
     async with connected() as (stream, far), waiting(stream, far) as received:
         for number in range(1, 4):
             assert stream._gathering._watched is not None

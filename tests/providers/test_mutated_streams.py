@@ -43,12 +43,12 @@ pytestmark = pytest.mark.slow
 
 USUAL, MANY = 1_000, 10_000
 OVER_SOCKETS = 60
-MOST_GROWTH_KB = 50 * 1024
+MAX_GROWTH_KB = 50 * 1024
 MANY_WITHIN_S = 60
 PROMPTS = ("hello", "think", "tags", "tools", "ponder", "length", "fail", "markdown")
 APIS = {"openai": "openai-compatible"}
 CALLS = {dialect.kind: dialect for dialect in DIALECTS[:3]}
-LONGEST_BYTEWISE = 3000
+MAX_BYTEWISE_LENGTH = 3000
 
 
 def decoded(kind: str, chunks: Sequence[bytes]) -> list[ProviderEvent]:
@@ -103,7 +103,7 @@ def check(kind: str, body: bytes, chance: random.Random) -> list[ProviderEvent]:
     assert meaning(decoded(kind, in_chunks(body, chance))) == whole, body
     offsets = [chance.randrange(len(body) + 1) for _ in range(4)]
     assert meaning(decoded(kind, cut_at(body, offsets))) == whole, body
-    if len(body) < LONGEST_BYTEWISE and chance.random() < 0.2:
+    if len(body) < MAX_BYTEWISE_LENGTH and chance.random() < 0.2:
         assert meaning(decoded(kind, one_by_one(body))) == whole, body
     for event in events:
         if isinstance(event, TextDelta | ThinkingDelta):
@@ -123,7 +123,7 @@ def check(kind: str, body: bytes, chance: random.Random) -> list[ProviderEvent]:
 @pytest.mark.parametrize("count", [USUAL, pytest.param(MANY, marks=pytest.mark.slow)])
 async def test_a_damaged_answer_has_one_end_however_it_is_cut(kind: str, count: int) -> None:
     chance, recorded = chance_for(20_263), await bodies(kind)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MOST_GROWTH_KB
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MAX_GROWTH_KB
     began, ends = time.monotonic(), dict[str, int]()
     each = int(os.environ.get("MUTATED_STREAMS", count)) // (2 * len(DECODERS))
     for _ in range(each):

@@ -126,7 +126,7 @@ async def test_local_with_a_live_ollama_that_lacks_the_model_lets_ollama_say_so(
 async def test_local_with_an_ollama_too_busy_to_list_asks_it_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ollm_tui.providers.router.PATIENCE_S", 0.01)
+    monkeypatch.setattr("ollm_tui.providers.router.TIMEOUT_S", 0.01)
     ollama = ScriptedProvider("local", list_gate=anyio.Event())
     found = await router(ollama, ScriptedProvider("embedded"))[0].resolve("local://m")
     assert (found.provider, found.ref) == (ollama, ModelRef("local", "m"))

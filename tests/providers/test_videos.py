@@ -137,7 +137,7 @@ async def test_an_abort_deletes_the_job_and_a_lost_one_is_named() -> None:
 async def test_a_job_that_never_ends_ends_at_the_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "LONGEST_JOB_S", 0.05)
+    monkeypatch.setattr(jobs, "MAX_JOB_S", 0.05)
     fake = FakeOpenAI(videos=VideoJobs(states=("in_progress",)))
     async with connected(REMOTES["openai-compatible"], fake) as (provider, _server):
         with anyio.fail_after(5), pytest.raises(AIError, match="took longer than") as caught:
@@ -158,7 +158,7 @@ async def test_a_job_that_never_ends_ends_at_the_time_limit(
 async def test_what_is_no_video_or_too_large_is_an_error(
     result: bytes, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(video, "LARGEST_VIDEO", 4000)
+    monkeypatch.setattr(video, "MAX_VIDEO_BYTES", 4000)
     fake = FakeOpenAI(videos=VideoJobs(result=result))
     async with connected(REMOTES["openai-compatible"], fake) as (provider, _server):
         with pytest.raises(AIError, match=words):

@@ -16,7 +16,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.body import wire_messages
 from ollm_tui.providers.body.content import body_slices
 from ollm_tui.providers.body.wire_messages import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     UnchangedObject,
     WireMessages,
 )
@@ -97,7 +97,7 @@ def test_a_long_chat_comes_in_slices_which_other_tasks_run_between() -> None:
 
 
 def test_a_long_message_and_a_picture_are_not_kept() -> None:
-    history = [Message("user", "x" * (MOST_CHARACTERS + 1)), Message("user", [PICTURE])]
+    history = [Message("user", "x" * (MAX_CHARACTERS + 1)), Message("user", [PICTURE])]
     wire_all = WireMessages(wire_message)
     assert [type(one) for one in wire_all(history)] == [dict, dict]
     assert type(wire_all([Message("user", "short")])[0]) is UnchangedObject

@@ -28,7 +28,7 @@ async def test_a_header_on_a_disk_that_hangs_is_not_waited_for(
         raise OSError
 
     monkeypatch.setattr(model_fit, "read_header", read)
-    monkeypatch.setattr(model_fit, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(model_fit, "TIMEOUT_S", 0.05)
     info = ModelInfo(name="m", size_bytes=1000)
     details = ModelDetails(ref=ModelRef("embedded", "m"), info=info, place="", path="/slow/m.gguf")
     try:

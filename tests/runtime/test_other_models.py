@@ -48,7 +48,7 @@ def test_where_nothing_can_be_added_nothing_is_offered(
 async def test_a_disk_that_does_not_answer_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, held: "Held"
 ) -> None:
-    monkeypatch.setattr(other_models, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(other_models, "TIMEOUT_S", 0.01)
     monkeypatch.setattr(other_models, "existing_folders", held.existing_folders)
     assert await look_for_folders([]) == OtherFolders()
 

@@ -23,7 +23,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.runtime.saved.titles import LONGEST, ChatTitles, title_from
+from ollm_tui.runtime.saved.titles import MAX_LENGTH, ChatTitles, title_from
 from ollm_tui.store.conversations import ConversationStore, open_store
 from tests.support.providers import ScriptedProvider
 
@@ -243,4 +243,4 @@ def test_what_is_taken_as_a_title(answer: str, title: str | None) -> None:
 @given(st.text(max_size=300))
 def test_any_answer_gives_one_short_line_or_nothing(answer: str) -> None:
     title = title_from(answer)
-    assert title is None or (0 < len(title) <= LONGEST and len(title.splitlines()) == 1)
+    assert title is None or (0 < len(title) <= MAX_LENGTH and len(title.splitlines()) == 1)

@@ -66,6 +66,6 @@ async def test_without_a_model_the_setting_is_named(
 async def test_the_devices_are_as_the_settings_say(tmp_path: Path, server: Server) -> None:
     async with opened(tmp_path, server, SOUND) as voice:
         recorder = voice.recorder()
-        assert (recorder.program.command, recorder.longest_s) == (["arecord", "-q", "-"], 7)
+        assert (recorder.program.command, recorder.max_seconds) == (["arecord", "-q", "-"], 7)
         with pytest.raises(AIError, match="no sound output in an SSH session"):
             voice.player()

@@ -37,7 +37,7 @@ def test_new_changed_and_deleted_files_are_named(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "value"), [("MOST_FILES", 3), ("WITHIN_S", -1.0)])
+@pytest.mark.parametrize(("name", "value"), [("MAX_FILES", 3), ("WITHIN_S", -1.0)])
 def test_a_folder_that_is_too_large_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: float
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_that_is_too_large_is_not_compared(
 
 
 def test_only_so_many_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_changes, "MOST_NAMED", 2)
+    monkeypatch.setattr(folder_changes, "MAX_NAMED", 2)
     before = take_snapshot(tmp_path)
     for number in range(5):
         (tmp_path / f"{number}").touch()

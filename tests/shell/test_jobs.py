@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.shell.jobs import MOST_JOBS, MOST_KEPT, BackgroundJobs, Job
+from ollm_tui.shell.jobs import MAX_JOBS, MAX_KEPT, BackgroundJobs, Job
 from tests.shell.test_command import TAG, Place, linux
 from tests.support.pty_session import wait_until
 
@@ -70,16 +70,16 @@ def test_the_time_limit_and_a_flood_are_bounded(desk: Desk) -> None:
 
 
 def test_their_number_is_bounded(desk: Desk) -> None:
-    started = [desk.start("sleep 60") for _ in range(MOST_JOBS)]
+    started = [desk.start("sleep 60") for _ in range(MAX_JOBS)]
     with pytest.raises(AIError, match="which is the limit"):
         desk.start("sleep 60")
-    assert desk.jobs.stop_all() == MOST_JOBS
+    assert desk.jobs.stop_all() == MAX_JOBS
     for _job, ended in started:
         assert ended.wait(10)
     assert desk.jobs.running == 0
-    for _number in range(MOST_KEPT):
+    for _number in range(MAX_KEPT):
         assert desk.start("true")[1].wait(10)
-    assert len(desk.jobs.listed) <= MOST_KEPT + 1
+    assert len(desk.jobs.listed) <= MAX_KEPT + 1
     assert desk.jobs.get(1) is None
 
 

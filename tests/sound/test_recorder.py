@@ -13,14 +13,14 @@ from tests.support.engine import is_running
 from tests.support.sounds import file_device, tone, wav
 
 
-def recorder(command: list[str], longest_s: float = 60) -> Recorder:
+def recorder(command: list[str], max_seconds: float = 60) -> Recorder:
     program = SoundProgram("record", command, is_device=False)
-    return Recorder(program=program, longest_s=longest_s)
+    return Recorder(program=program, max_seconds=max_seconds)
 
 
-async def recorded(command: list[str], longest_s: float = 60) -> Recording:
+async def recorded(command: list[str], max_seconds: float = 60) -> Recording:
     with anyio.fail_after(20):
-        return await recorder(command, longest_s).record(anyio.Event())
+        return await recorder(command, max_seconds).record(anyio.Event())
 
 
 def shell(script: str, *arguments: object) -> list[str]:
@@ -58,7 +58,7 @@ async def test_stopping_ends_the_program_and_what_it_started(
 
 
 async def test_a_recording_ends_at_its_limit(tmp_path: Path) -> None:
-    recording = await recorded(shell("exec cat /dev/zero"), longest_s=0.25)
+    recording = await recorded(shell("exec cat /dev/zero"), max_seconds=0.25)
     assert (recording.end, recording.seconds) == ("limit", 0.25)
     assert recording.is_silent
 

@@ -26,7 +26,7 @@ from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import ConversationSettings, StoredConversation
 
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 1.5
+MAX_SECONDS = 1.5
 
 
 @dataclass
@@ -103,7 +103,7 @@ def kill_once(path: Path, seed: int) -> Verdict:
 
 
 def run_and_kill(
-    command: list[str], seed: int, longest_s: float = LONGEST_S
+    command: list[str], seed: int, max_seconds: float = MAX_SECONDS
 ) -> tuple[list[str], float]:
     """Kill a program after its first line, each tenth while it starts; return its lines and when.
 
@@ -125,7 +125,7 @@ def run_and_kill(
         reader.start()
         if seed % 10:
             ready.wait(20)
-            time.sleep(chance.uniform(0.0, longest_s))
+            time.sleep(chance.uniform(0.0, max_seconds))
         else:
             time.sleep(chance.uniform(0.1, 0.6))
         ended = program.poll()

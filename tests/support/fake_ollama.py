@@ -33,7 +33,7 @@ PATHS = frozenset(
 )
 BLOBS = "/api/blobs/"
 LARGE, SMALL = 1_000_000, 500
-LONGEST_TEXT = 2000
+MAX_TEXT_LENGTH = 2000
 """Characters that a model for embeddings takes here."""
 UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
@@ -155,7 +155,7 @@ class OllamaServer(FakeServer):
             return {"error": "this model does not support embeddings"}, 501
         given = body["input"]
         texts = [str(text) for text in given] if isinstance(given, list) else [str(given)]
-        if any(len(text) > LONGEST_TEXT for text in texts) and body.get("truncate") is False:
+        if any(len(text) > MAX_TEXT_LENGTH for text in texts) and body.get("truncate") is False:
             return {"error": "the input length exceeds the context length"}, 400
         vectors = [[float(len(text)), float(ord(text[0]) if text else 0)] for text in texts]
         counts = {

@@ -25,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-LARGEST = 1 << 18
+MAX_BYTES = 1 << 18
 """Bytes of a command line with its environment."""
 PACKAGES = ("cli", "config", "providers", "runtime", "store", "library", "tools", "tui")
 PROGRAM = ("-m", "ollm_tui")
@@ -37,11 +37,11 @@ class Running:
     def __init__(self, report: socket.socket) -> None:
         self._report = report
         self._code: int | None = None
-        self.pid = int(report.recv(LARGEST))
+        self.pid = int(report.recv(MAX_BYTES))
 
     def wait(self) -> int:
         with self._report:
-            self._code = int(self._report.recv(LARGEST))
+            self._code = int(self._report.recv(MAX_BYTES))
         return self._code
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -170,7 +170,7 @@ def _serve(channel: socket.socket) -> list[str]:
     # Nobody waits for the processes that watch over a copy.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        message, (*streams,), _, _ = socket.recv_fds(channel, LARGEST, 4)
+        message, (*streams,), _, _ = socket.recv_fds(channel, MAX_BYTES, 4)
         if not message:
             os._exit(0)
         if not os.fork():

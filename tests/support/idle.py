@@ -23,13 +23,13 @@ from textual.pilot import Pilot
 HORIZON_S = 0.04
 """Timers that run out later are not waited for; longer than Textual's wait and than a frame."""
 
-PATIENCE_S = 0.2
+TIMEOUT_S = 0.2
 """For timers that follow each other without end, such as those of a running animation: as long as
 they are meant to take, for on a busy machine each takes longer."""
 
-MOST_TURNS = 10_000
+MAX_TURNS = 10_000
 """Of a loop whose callbacks call each other without end."""
-MOST_LOOKS = 20
+MAX_LOOKS = 20
 """For threads that work without end."""
 TASKS = Path("/proc/self/task")
 
@@ -69,7 +69,7 @@ async def wait_for_idle(min_sleep: float = SLEEP_GRANULARITY, max_sleep: float =
     """Return when nothing can happen within the horizon; takes what Textual's own takes."""
     loop: Any = asyncio.get_running_loop()
     waited, turns = 0.0, 0
-    while waited < PATIENCE_S and turns < MOST_TURNS:
+    while waited < TIMEOUT_S and turns < MAX_TURNS:
         turns += 1
         await asyncio.sleep(0)
         if loop._ready:
@@ -81,7 +81,7 @@ async def wait_for_idle(min_sleep: float = SLEEP_GRANULARITY, max_sleep: float =
             return
         waited += max(due, 0.0005)
         await asyncio.sleep(max(due, 0))
-    for _look in range(MOST_LOOKS):
+    for _look in range(MAX_LOOKS):
         await wait_for_idle_processor(min_sleep, max_sleep)
         if not _has_threads_that_run():
             return

@@ -78,7 +78,7 @@ async def test_a_timer_that_runs_out_soon_is_waited_for_with_what_it_starts(
 async def test_a_timer_without_end_leaves_it_to_the_processor(
     asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(idle, "TIMEOUT_S", 0.02)
 
     async def tick() -> None:
         while True:
@@ -137,7 +137,7 @@ async def test_an_open_connection_leaves_it_to_the_processor(asked: list[str]) -
 
 @pytest.mark.parametrize(
     ("looks", "times"),
-    [([], 1), ([True, True], 3), ([True] * 2 * idle.MOST_LOOKS, idle.MOST_LOOKS)],
+    [([], 1), ([True, True], 3), ([True] * 2 * idle.MAX_LOOKS, idle.MAX_LOOKS)],
 )
 async def test_the_processor_is_asked_again_while_threads_run_and_not_for_ever(
     asked: list[str],

@@ -99,14 +99,14 @@ def test_a_plan_keeps_whole_turns_the_newest_and_the_system_and_leaves_out_no_mo
 
 
 def test_there_is_nothing_to_do_about_what_fits() -> None:
-    assert remedies_for(MESSAGES, SIZES, 365, largest_window=4096) == ()
+    assert remedies_for(MESSAGES, SIZES, 365, max_window=4096) == ()
 
 
 def test_ways_out_are_turns_a_larger_window_and_attachments() -> None:
     picture = Message("user", [TextContent("see"), ImageContent(width=64, height=64)])
     sound = Message("user", [AudioContent(duration_s=1)])
     history, sizes = [*MESSAGES, picture, sound], Sizes(5, (*SIZES.messages, 5, 32))
-    turns, window, attachments = remedies_for(history, sizes, 380, reserve=20, largest_window=8192)
+    turns, window, attachments = remedies_for(history, sizes, 380, reserve=20, max_window=8192)
     assert isinstance(turns, LeaveOutTurns)
     assert (turns.turns, turns.plan.left_out) == (1, (1, 2, 3, 4))
     assert window == RaiseWindow(2048)
@@ -116,13 +116,13 @@ def test_ways_out_are_turns_a_larger_window_and_attachments() -> None:
 def test_a_window_is_raised_to_a_power_of_two_but_not_beyond_what_the_model_was_made_for() -> None:
     sizes = Sizes(0, (3000,))
     history = [Message("user", "long")]
-    assert remedies_for(history, sizes, 2048, largest_window=8192) == (RaiseWindow(4096),)
-    assert remedies_for(history, sizes, 2048, largest_window=3500) == (RaiseWindow(3500),)
-    assert remedies_for(history, sizes, 2048, largest_window=3000) == (RaiseWindow(3000),)
-    assert remedies_for(history, sizes, 2048, reserve=1, largest_window=3000) == ()
+    assert remedies_for(history, sizes, 2048, max_window=8192) == (RaiseWindow(4096),)
+    assert remedies_for(history, sizes, 2048, max_window=3500) == (RaiseWindow(3500),)
+    assert remedies_for(history, sizes, 2048, max_window=3000) == (RaiseWindow(3000),)
+    assert remedies_for(history, sizes, 2048, reserve=1, max_window=3000) == ()
     assert remedies_for(history, sizes, 2048) == ()
-    assert remedies_for(history, Sizes(0, (4096,)), 9, largest_window=8192) == (RaiseWindow(4096),)
-    assert remedies_for(history, Sizes(0, (4097,)), 9, largest_window=8192) == (RaiseWindow(8192),)
+    assert remedies_for(history, Sizes(0, (4096,)), 9, max_window=8192) == (RaiseWindow(4096),)
+    assert remedies_for(history, Sizes(0, (4097,)), 9, max_window=8192) == (RaiseWindow(8192),)
 
 
 def test_attachments_that_free_too_little_are_reported() -> None:

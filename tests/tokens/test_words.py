@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.tokens import encodings as module
 from ollm_tui.tokens.encodings import Encoding, Encodings
-from ollm_tui.tokens.words import LONGEST_TEXT, LONGEST_WORD, MOST_TEXT, WordCounter
+from ollm_tui.tokens.words import MAX_TEXT_LENGTH, MAX_TOTAL_LENGTH, MAX_WORD_LENGTH, WordCounter
 
 WORDS = st.text("abcXYZ'sll\n\t 0129.,!é ñß“”—…🚀👩\u200d漢字한국어สวัสดีд\u0301", max_size=60)
 
@@ -52,8 +52,8 @@ async def test_tiktoken_takes_in_the_ranks_only_for_long_texts(
     assert encoding is not None
     assert encoding.count("A question, as people ask it.") == 8
     assert built == []
-    assert encoding.count("long " * LONGEST_TEXT) > LONGEST_TEXT
-    assert encoding.count("long " * LONGEST_TEXT) > LONGEST_TEXT
+    assert encoding.count("long " * MAX_TEXT_LENGTH) > MAX_TEXT_LENGTH
+    assert encoding.count("long " * MAX_TEXT_LENGTH) > MAX_TEXT_LENGTH
     assert built == ["o200k_base"]
 
 
@@ -64,12 +64,12 @@ def test_pairs_of_the_lowest_rank_are_merged_first() -> None:
 
 def test_what_would_take_long_is_left_to_tiktoken() -> None:
     ranks = {b"x": 0, b"y" * 100: 1}
-    assert counter(ranks).count("x" * LONGEST_WORD) == LONGEST_WORD
-    assert counter(ranks).count("x" * (LONGEST_WORD + 1)) is None
+    assert counter(ranks).count("x" * MAX_WORD_LENGTH) == MAX_WORD_LENGTH
+    assert counter(ranks).count("x" * (MAX_WORD_LENGTH + 1)) is None
     assert counter(ranks).count("y" * 100) == 1
-    assert counter(ranks).count("x " * LONGEST_TEXT) is None
+    assert counter(ranks).count("x " * MAX_TEXT_LENGTH) is None
     assert counter(ranks).count("\ud800") is None
     often = counter(ranks)
-    text = "x" + " " * (LONGEST_TEXT - 1)
-    assert [often.count(text) for _ in range(MOST_TEXT // LONGEST_TEXT)][-1] == 1
+    text = "x" + " " * (MAX_TEXT_LENGTH - 1)
+    assert [often.count(text) for _ in range(MAX_TOTAL_LENGTH // MAX_TEXT_LENGTH)][-1] == 1
     assert often.count(text) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.tools.json_schema import DEEPEST, BadSchema, SchemaChecker
+from ollm_tui.tools.json_schema import MAX_DEPTH, BadSchema, SchemaChecker
 from tests.support.strategies import JSON
 
 HOSTILE = "(x+x+)+y"
@@ -50,7 +50,7 @@ def doubling(keyword: str) -> JsonObject:
             {"properties": {f"k{n}": {"pattern": f"(a{{300}}){{30{n}}}"} for n in range(20)}},
             "repeats too often",
         ),
-        (nested(DEEPEST + 1), "more than 64 levels"),
+        (nested(MAX_DEPTH + 1), "more than 64 levels"),
         (nested(3000), "not JSON"),
         ({"title": "x" * 300_000}, "more than 128,000 characters"),
         ({"anyOf": [{}] * 3000}, "more than 2,000 schemas"),

@@ -83,7 +83,7 @@ async def test_what_was_refused_does_not_start(tmp_path: Path) -> None:
 async def test_too_many_are_a_failure_that_the_model_reads(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ollm_tui.shell.jobs.MOST_JOBS", 1)
+    monkeypatch.setattr("ollm_tui.shell.jobs.MAX_JOBS", 1)
     await desk.call("shell", command="sleep 60", background=True)
     second = await desk.call("shell", command="sleep 60", background=True)
     assert (second.outcome, second.content) == (

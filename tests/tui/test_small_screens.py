@@ -13,7 +13,7 @@ from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
 SIZE = (60, 16)
-LEAST_ROWS = 1
+MIN_ROWS = 1
 CONTROLS = (Input, TextArea, OptionList)
 
 
@@ -24,7 +24,7 @@ def can_be_reached(stage: Stage, widget: Widget) -> bool:
         region, clip = place.region, place.clip
     except NoWidget:
         region, clip = widget.virtual_region, Region()
-    if clip.contains_region(region) or clip.intersection(region).height >= LEAST_ROWS:
+    if clip.contains_region(region) or clip.intersection(region).height >= MIN_ROWS:
         return True
     return any(getattr(parent, "max_scroll_y", 0) > 0 for parent in widget.ancestors)
 

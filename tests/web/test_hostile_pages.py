@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
-from ollm_tui.web.page import MOST_BYTES
-from ollm_tui.web.reading import MOST_TEXT_BYTES
+from ollm_tui.web.page import MAX_BYTES
+from ollm_tui.web.reading import MAX_TEXT_BYTES
 from tests.support.http_server import Received, Reply, in_thread
 
 pytestmark = [
@@ -21,9 +21,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
-MOST_S = 11.0
+MAX_SECONDS = 11.0
 """The time limit of a call, whatever is slow."""
-MOST_GROWTH = 30_000_000
+MAX_GROWTH = 30_000_000
 """Bytes of memory; a page of 10 MB is a third of it."""
 IN_BUFFERS = 8_000_000
 """Bytes that sockets may hold after the last one that was read."""
@@ -162,8 +162,8 @@ def test_a_hostile_page_ends_within_its_limits(path: str, served: tuple[Site, st
     )
     found: dict[str, Any] = json.loads(done.stdout)
     assert SAID[path] in found["content"]
-    assert found["seconds"] <= MOST_S
-    assert found["grown"] <= MOST_GROWTH
-    assert len(found["content"].encode()) <= MOST_TEXT_BYTES + 2_000
-    assert site.sent <= MOST_BYTES + IN_BUFFERS
+    assert found["seconds"] <= MAX_SECONDS
+    assert found["grown"] <= MAX_GROWTH
+    assert len(found["content"].encode()) <= MAX_TEXT_BYTES + 2_000
+    assert site.sent <= MAX_BYTES + IN_BUFFERS
     assert len(site.asked) <= 6

@@ -14,7 +14,7 @@ import trustme
 
 from ollm_tui.web.addresses import read_address
 from ollm_tui.web.loading import PageLoader
-from ollm_tui.web.page import MOST_BYTES, LoadedPage, LoadFailure
+from ollm_tui.web.page import MAX_BYTES, LoadedPage, LoadFailure
 from tests.support.http_server import Received, Reply, Server, raw_server, sending, serve
 
 HERE = [ipaddress.ip_network("127.0.0.0/8")]
@@ -138,7 +138,7 @@ async def test_a_page_without_end_stops_at_10_mb(
     async with site(handler) as (loader, server):
         page = await load(loader, server)
     assert page.stopped == "over 10 MB"
-    assert len(page.body) == MOST_BYTES
+    assert len(page.body) == MAX_BYTES
 
 
 async def test_a_slow_page_stops_in_time_and_keeps_what_came() -> None:

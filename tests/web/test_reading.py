@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.web.addresses import read_address
 from ollm_tui.web.charsets import decoded
 from ollm_tui.web.page import LoadedPage
-from ollm_tui.web.reading import MOST_TEXT_BYTES, PageReader, PageText, is_text
+from ollm_tui.web.reading import MAX_TEXT_BYTES, PageReader, PageText, is_text
 
 NAVIGATION = "".join(f"<li><a href='/n{n}'>Menu {n}</a></li>" for n in range(20))
 ARTICLE = "".join(
@@ -66,7 +66,7 @@ async def test_broken_pages_end_in_time(body: bytes) -> None:
 
 async def test_a_long_text_is_cut_at_250_kb() -> None:
     found = await text_of("ä".encode() * 200_000, "text/plain")
-    assert len(found.text.encode()) == MOST_TEXT_BYTES
+    assert len(found.text.encode()) == MAX_TEXT_BYTES
     assert found.note == "over 250 kB of text"
 
 

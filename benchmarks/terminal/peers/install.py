@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.terminal.peers.place import PACKAGES, Package, peers_folder
 
-LONGEST_S = 900
+TIMEOUT_S = 900
 REASON = 160
 
 
@@ -28,11 +28,11 @@ def install(package: Package) -> str:
                 cwd=package.folder,
                 capture_output=True,
                 text=True,
-                timeout=LONGEST_S,
+                timeout=TIMEOUT_S,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"not done after {LONGEST_S} s"
+            return f"not done after {TIMEOUT_S} s"
         except OSError as error:
             return str(error)
         if done.returncode:

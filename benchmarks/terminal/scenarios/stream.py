@@ -11,7 +11,7 @@ from benchmarks.terminal.session import now
 
 REST_S = 0.5
 """How long after the last word its work is still counted."""
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 LOST_S = 5.0
 """A whole answer whose end is not on the screen of an idle program by then will not come."""
 
@@ -58,7 +58,7 @@ class Stream:
             return bool(done.search(emulator.text))
 
         session.expect(shows_end)
-        limit = now() + (3 * self.tokens / self.rate if self.rate else 0) + PATIENCE_S
+        limit = now() + (3 * self.tokens / self.rate if self.rate else 0) + TIMEOUT_S
         while now() < limit and not session.ended:
             used = session.tree.cpu_s()
             if (at := session.wait(1.0)) is not None:

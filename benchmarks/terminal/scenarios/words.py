@@ -12,7 +12,7 @@ EVERY = 5
 """After how many tokens a word is marked."""
 LATER = 3
 """So many times as long as the answer takes its end may take, and then this long in seconds."""
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 LOST_S = 5.0
 
 
@@ -31,7 +31,7 @@ class Words:
         run.session.watch(shown)
         run.session.expect(rf"QDONE{ident}\b")
         run.submit()
-        if run.session.wait(LATER * self.tokens / self.rate + PATIENCE_S) is None:
+        if run.session.wait(LATER * self.tokens / self.rate + TIMEOUT_S) is None:
             raise Failed("the last word was never shown")
         return {"word_ms": shown.lags(run.record(ident).words)}
 

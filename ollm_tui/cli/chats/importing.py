@@ -11,7 +11,7 @@ from ollm_tui.exchange.reading import ImportFile
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.conversations import ConversationStore, open_store
 
-_MOST_PROBLEMS: Final = 20
+_MAX_PROBLEMS: Final = 20
 
 
 async def import_chats(arguments: Arguments, output: Output, path: Path) -> int:
@@ -42,9 +42,9 @@ async def _import(arguments: Arguments, output: Output, store: ConversationStore
 
 
 def _say(result: ImportResult, arguments: Arguments, output: Output) -> None:
-    for path, problem in result.problems[:_MOST_PROBLEMS]:
+    for path, problem in result.problems[:_MAX_PROBLEMS]:
         output.note(f"{path}: {problem}")
-    if (left := len(result.problems) - _MOST_PROBLEMS) > 0:
+    if (left := len(result.problems) - _MAX_PROBLEMS) > 0:
         output.note(f"And {left:,} more.")
     if arguments.as_json:
         output.json(

@@ -17,7 +17,7 @@ from ollm_tui.runtime.other_models import OtherFolder, count_of
 
 Private = Callable[[str], str]
 WIDTH: Final = 80
-LONGEST_LINE: Final = 300
+MAX_LINE_LENGTH: Final = 300
 """Characters of one finding: a server may say much."""
 ARROW: Final = "->"
 _WORDS: Final[Mapping[str, str]] = {"ok": "ok", "empty": "--", "absent": "--", "failed": "!!"}
@@ -130,7 +130,7 @@ def as_text(checkup: Checkup, report: SystemReport) -> Iterator[str]:
 def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
     yield from _wrapped(clean_line(head), "")
     for line in lines:
-        text = clean_line(line)[:LONGEST_LINE]
+        text = clean_line(line)[:MAX_LINE_LENGTH]
         yield from _wrapped(text, " " * (6 if text.lstrip().startswith(ARROW) else 3))
     yield ""
 
@@ -243,7 +243,7 @@ def _provider_json(check: ProviderCheck) -> JsonObject:
 
 
 def _clean(text: str | None) -> str | None:
-    return None if text is None else clean_line(text[:LONGEST_LINE])
+    return None if text is None else clean_line(text[:MAX_LINE_LENGTH])
 
 
 def provider_lines(checkup: Checkup) -> Iterator[str]:

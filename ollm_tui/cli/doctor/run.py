@@ -43,7 +43,7 @@ from ollm_tui.runtime.compose import open_runtime
 from ollm_tui.runtime.tools.toolbox import plugin_tools
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
-LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+MIN_WIDTH, MIN_HEIGHT = 60, 16
 _PLUGIN_WORDS: Mapping[Group, str] = {
     "providers": "provider kind",
     "tools": "tool",
@@ -191,7 +191,7 @@ def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:
         yield "full screen", "not known: the output is not a terminal"
     yield "kind", " in ".join(filter(None, (environ.get("TERM"), environ.get("TERM_PROGRAM"))))
     width, height = shutil.get_terminal_size()
-    is_small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+    is_small = width < MIN_WIDTH or height < MIN_HEIGHT
     yield "size", f"{width} x {height}{', which is small' if is_small else ''}"
     yield "colours", _colours()
     yield "text", sys.stdout.encoding or "unknown"

@@ -12,7 +12,7 @@ from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.foreign import off_the_loop
-from ollm_tui.config.keys.stored_keys import LONGEST_KEY, StoredKeys
+from ollm_tui.config.keys.stored_keys import MAX_KEY_LENGTH, StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.decode.clean import clean_name
@@ -24,7 +24,7 @@ from ollm_tui.mcp.settings import HttpServer, address_of
 from ollm_tui.mcp.tokens import ServerTokens, why_no_sign_in
 from ollm_tui.protocol.errors import AIError
 
-_LONGEST = 16_384
+_MAX_LENGTH = 16_384
 
 
 def tokens_of(name: str, loaded: LoadedConfig, paths: AppPaths) -> tuple[HttpServer, ServerTokens]:
@@ -76,7 +76,11 @@ def _typed_secret(name: str, address: HttpServer) -> str:
             'Set `oauth.client_secret` to "${NAME}", a variable of the environment.',
         )
     secret = getpass(f"Secret of the client {clean_name(address.client.id)} (not shown): ").strip()
-    if not secret or len(secret) > LONGEST_KEY or not (secret.isascii() and secret.isprintable()):
+    if (
+        not secret
+        or len(secret) > MAX_KEY_LENGTH
+        or not (secret.isascii() and secret.isprintable())
+    ):
         raise UsageError("This is no secret: it is one line of letters, digits and signs.")
     return secret
 
@@ -124,10 +128,10 @@ class _Browser:
         while sys.stdin is not None:
             try:
                 await anyio.wait_readable(sys.stdin.fileno())
-                data = os.read(sys.stdin.fileno(), _LONGEST)
+                data = os.read(sys.stdin.fileno(), _MAX_LENGTH)
             except (OSError, ValueError):
                 return  # a file, or nothing: the browser alone can answer
-            pasted = (pasted + data)[-_LONGEST:]
+            pasted = (pasted + data)[-_MAX_LENGTH:]
             *lines, pasted = pasted.split(b"\n") if data else (pasted, b"")
             for line in lines:
                 text = line.decode("utf-8", "replace").strip()

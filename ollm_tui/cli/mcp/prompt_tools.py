@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.runtime.compose import Runtime
 
-_MOST_LISTED = 5
+_MAX_LISTED = 5
 
 
 class PromptTools:
@@ -89,9 +89,9 @@ class PromptTools:
                 raise UsageError(f"There is no tool {name!r}.", _meant(name, served.names))
         if unread and not served.names and not served.problems:
             raise NeedsApproval(next(iter(unread.values())), "")
-        for sentence in list(unread.values())[:_MOST_LISTED]:
+        for sentence in list(unread.values())[:_MAX_LISTED]:
             self._output.note(sentence)
-        if (more := len(unread) - _MOST_LISTED) > 0:
+        if (more := len(unread) - _MAX_LISTED) > 0:
             self._output.note(f"The same holds for {more} more.")
 
 

@@ -28,7 +28,7 @@ from ollm_tui.config.urls import split_web_url
 from ollm_tui.decode.clean import clean_line, clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import names_secret
-from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
+from ollm_tui.mcp.other_clients import MAX_BYTES, TomlServer, read_servers
 from ollm_tui.mcp.server import McpServer
 from ollm_tui.mcp.settings import address_of, shown_address
 from ollm_tui.runtime.tools.toolbox import configured_servers
@@ -36,7 +36,7 @@ from ollm_tui.sections.reading import read_section
 from ollm_tui.sections.section import MistakesError
 
 _TABLE: Final = "mcp_servers"
-_LONGEST_NAME: Final = 64
+_MAX_NAME_LENGTH: Final = 64
 _RIGHTS: Final = ("sampling", "elicitation", "roots", "start_timeout_s", "call_timeout_s")
 _OF_ONE: Final = {"review": review, "login": login, "logout": logout}
 
@@ -147,7 +147,7 @@ def _pair(text: str, mark: str, option: str) -> tuple[str, str]:
 
 def _add_from(file: Path, arguments: Arguments, loaded: LoadedConfig, output: Output) -> int:
     try:
-        foreign = read_servers(read_bounded(expanded(file), LARGEST))
+        foreign = read_servers(read_bounded(expanded(file), MAX_BYTES))
     except (OSError, ValueError) as error:
         output.error(f"{file} cannot be read: {why_unreadable(error)}.")
         return ERROR
@@ -207,8 +207,10 @@ def _words(table: TomlServer) -> str:
 
 
 def _write(name: str, table: TomlServer, loaded: LoadedConfig) -> None:
-    if not (name.isprintable() and name == name.strip() and 0 < len(name) <= _LONGEST_NAME):
-        raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters without blanks around them.")
+    if not (name.isprintable() and name == name.strip() and 0 < len(name) <= _MAX_NAME_LENGTH):
+        raise UsageError(
+            f"A name has 1 to {_MAX_NAME_LENGTH} characters without blanks around them."
+        )
     if name in loaded.config.mcp_servers:
         raise UsageError(
             f"There is a server {clean_name(name)} already.",

@@ -26,7 +26,7 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, MediaDelta
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
-from ollm_tui.providers.media.drawing import LARGEST_UPLOAD
+from ollm_tui.providers.media.drawing import MAX_UPLOAD_BYTES
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
 _SIZE: Final = lazy_re(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
-_MOST: Final = 20
-_LARGEST_SEED: Final = 2**63 - 1 - _MOST
+_MAX_PICTURES: Final = 20
+_MAX_SEED: Final = 2**63 - 1 - _MAX_PICTURES
 _SUFFIXES: Final = {
     "image/png": (".png", ""),
     "image/jpeg": (".jpg", ".jpeg", ""),
@@ -49,8 +49,8 @@ def run_draw(arguments: Arguments, output: Output) -> int:
     """Write the pictures of a text to files."""
     options, path = arguments.media, output_path(arguments)
     prompt = typed_text(options.texts, piped_text, 'ollm draw "a red cat" -o cat.png')
-    checked_number("--count", options.count, 1, _MOST)
-    checked_number("--seed", options.seed, -_LARGEST_SEED, _LARGEST_SEED)
+    checked_number("--count", options.count, 1, _MAX_PICTURES)
+    checked_number("--seed", options.seed, -_MAX_SEED, _MAX_SEED)
     checked_size(options.size)
     pictures = _pictures(arguments)
     mask = None if options.mask is None else read_picture(options.mask)
@@ -94,7 +94,7 @@ def read_picture(path: Path) -> ImageContent:
         UsageError: there is none that can be read.
     """
     try:
-        data = read_bounded(path, LARGEST_UPLOAD)
+        data = read_bounded(path, MAX_UPLOAD_BYTES)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     header = read_image_header(data)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.cli.arguments import LARGEST_PROMPT_BYTES, Arguments, piped_text
+from ollm_tui.cli.arguments import MAX_PROMPT_BYTES, Arguments, piped_text
 from ollm_tui.cli.media.task import answered_by, run_task
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
@@ -73,7 +73,7 @@ def _lines() -> Iterator[Source]:
 
 def _content(path: Path) -> str:
     try:
-        return read_bounded(path, LARGEST_PROMPT_BYTES).decode("utf-8-sig")
+        return read_bounded(path, MAX_PROMPT_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
 

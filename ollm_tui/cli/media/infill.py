@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.cli.arguments import LARGEST_PROMPT_BYTES, Arguments, piped_text
+from ollm_tui.cli.arguments import MAX_PROMPT_BYTES, Arguments, piped_text
 from ollm_tui.cli.media.arguments import GAP
 from ollm_tui.cli.media.task import answered_by, checked_number, run_task
 from ollm_tui.cli.output import OK, Output, UsageError
@@ -19,13 +19,13 @@ from ollm_tui.runtime.compose import Runtime
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
-_MOST_TOKENS: Final = 1_000_000
+_MAX_TOKENS: Final = 1_000_000
 _EXAMPLE: Final = f"Try: echo 'def add(a, b): {GAP}' | ollm infill"
 
 
 def run_infill(arguments: Arguments, output: Output) -> int:
     """Write the text of the gap between two texts."""
-    checked_number("--max-tokens", arguments.media.max_tokens, 1, _MOST_TOKENS)
+    checked_number("--max-tokens", arguments.media.max_tokens, 1, _MAX_TOKENS)
     prefix, suffix = _texts(arguments)
     if not (prefix or suffix):
         raise UsageError("There is no text.", _EXAMPLE)
@@ -60,7 +60,7 @@ def _texts(arguments: Arguments) -> tuple[str, str]:
 
 def _content(path: Path) -> str:
     try:
-        return read_bounded(path, LARGEST_PROMPT_BYTES).decode("utf-8-sig")
+        return read_bounded(path, MAX_PROMPT_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
 

@@ -27,8 +27,8 @@ from ollm_tui.protocol.ports import ProviderStream, SupportsSegments
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta, Segment
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.media.answer import sound_type
-from ollm_tui.providers.media.encoding import LARGEST_SOUND
-from ollm_tui.providers.media.inputs import MOST_SECONDS, MUSIC_OUTPUT
+from ollm_tui.providers.media.encoding import MAX_SOUND_BYTES
+from ollm_tui.providers.media.inputs import MAX_SECONDS, MUSIC_OUTPUT
 from ollm_tui.providers.media.wave_file import HEAD, mended
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
@@ -93,7 +93,7 @@ def run_music(arguments: Arguments, output: Output) -> int:
     """Write music of a text to a file."""
     options, path = arguments.media, output_path(arguments)
     text = typed_text(options.texts, piped_text, 'ollm music "slow jazz" -o song.wav')
-    checked_number("--seconds", options.seconds, 1, MOST_SECONDS)
+    checked_number("--seconds", options.seconds, 1, MAX_SECONDS)
     with OutputFile(path, replaces=options.force) as file:
         return run_task("music", arguments, output, partial(_music, arguments, output, text, file))
 
@@ -172,7 +172,7 @@ def run_transcribe(arguments: Arguments, output: Output) -> int:
     """Write what is said in a file to standard output."""
     (path,) = arguments.media.files
     try:
-        sound = read_bounded(path, LARGEST_SOUND)
+        sound = read_bounded(path, MAX_SOUND_BYTES)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     if not sound:

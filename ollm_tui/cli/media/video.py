@@ -23,25 +23,25 @@ from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, MediaDelta
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
-from ollm_tui.providers.media.video import MOST_FRAMES, MOST_SECONDS
+from ollm_tui.providers.media.video import MAX_FRAMES, MAX_SECONDS
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-_LARGEST_SEED: Final = 2**63 - 1
-_MOST_FPS: Final = 240
+_MAX_SEED: Final = 2**63 - 1
+_MAX_FPS: Final = 240
 
 
 def run_video(arguments: Arguments, output: Output) -> int:
     """Write a video of a text to a file."""
     options, path = arguments.media, output_path(arguments)
     prompt = typed_text(options.texts, piped_text, 'ollm video "a cat walks" -o cat.mp4')
-    checked_number("--seconds", options.seconds, 1, MOST_SECONDS)
-    checked_number("--fps", options.fps, 1, _MOST_FPS)
-    checked_number("--frames", options.frames, 1, MOST_FRAMES)
-    checked_number("--seed", options.seed, -_LARGEST_SEED, _LARGEST_SEED)
+    checked_number("--seconds", options.seconds, 1, MAX_SECONDS)
+    checked_number("--fps", options.fps, 1, _MAX_FPS)
+    checked_number("--frames", options.frames, 1, MAX_FRAMES)
+    checked_number("--seed", options.seed, -_MAX_SEED, _MAX_SEED)
     checked_size(options.size)
     picture = None if options.image is None else read_picture(options.image)
     with OutputFile(path, replaces=options.force) as file:

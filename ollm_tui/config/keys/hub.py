@@ -105,7 +105,7 @@ def _origin(endpoint: Setting | None) -> str:
     return url_origin(str(endpoint.value) if endpoint and is_named else HUGGING_FACE)
 
 
-_MOST_BYTES = 4096
+_MAX_BYTES = 4096
 
 
 def token_path(environ: Mapping[str, str]) -> Path:
@@ -121,7 +121,7 @@ def token_of_file(environ: Mapping[str, str]) -> Iterator[Setting | ConfigProble
     """Yield the token, and a warning if others can read it."""
     try:
         path = expanded(token_path(environ))
-        token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()
+        token = read_bounded(path, _MAX_BYTES).decode("utf-8", "replace").strip()
         mode = path.stat().st_mode
     except (OSError, ValueError):
         return  # no file, not ours to read: there is no token

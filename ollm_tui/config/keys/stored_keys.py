@@ -26,9 +26,9 @@ SIGN_IN: Final = "mcp:"
 """What the name of an MCP server's sign-in begins with; it is no setting."""
 CLIENT_SECRET: Final = "mcp-client:"
 """The same for the secret of the client with which a person signs in to it."""
-LONGEST_KEY: Final = 10_000
+MAX_KEY_LENGTH: Final = 10_000
 _SERVICE: Final = "ollm"
-_LARGEST_INDEX: Final = 1_000_000
+_MAX_INDEX_BYTES: Final = 1_000_000
 _LOCK_S: Final = 5.0
 _KEYRING: Final = "the system's keyring"
 _RANK: Final = 1
@@ -104,7 +104,7 @@ class StoredKeys:
             AIError: the file cannot be read.
         """
         try:
-            entries = json.loads(read_bounded(self.path, _LARGEST_INDEX))
+            entries = json.loads(read_bounded(self.path, _MAX_INDEX_BYTES))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError, RecursionError) as error:

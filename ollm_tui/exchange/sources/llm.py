@@ -25,7 +25,7 @@ from ollm_tui.store.records import ChatRecord
 from ollm_tui.store.rows import ConversationSettings
 
 _APP: Final = "llm"
-_MOST_LINKS: Final = 100_000
+_MAX_LINKS: Final = 100_000
 
 
 def fits(tables: Tables) -> bool:
@@ -247,7 +247,7 @@ class _Threads:
             passed.add(end)
             columns = ("hash", "parent_hash", "role")
             rows = self._tables.rows("messages", columns, "WHERE hash = ?", (end,))
-            if not rows or len(passed) > _MOST_LINKS:
+            if not rows or len(passed) > _MAX_LINKS:
                 return
             parent = text(rows[0], "parent_hash")
             yield end, parent, text(rows[0], "role") or "unknown"

@@ -15,7 +15,7 @@ from ollm_tui.store.records import ChatRecord
 from ollm_tui.store.rows import ConversationSettings
 
 _APP: Final = "oterm"
-_MOST_HOT: Final = 2
+_MAX_HOT: Final = 2
 
 
 def fits(tables: Tables) -> bool:
@@ -46,7 +46,7 @@ def _chat(chat: Row, tables: Tables, origin: Origin) -> ChatRecord | None:
         return None
     parameters = as_object(_loaded(text(chat, "parameters")))
     temperature = number(parameters, "temperature")
-    is_usual = temperature is not None and 0 <= temperature <= _MOST_HOT
+    is_usual = temperature is not None and 0 <= temperature <= _MAX_HOT
     return ForeignChat(
         app=_APP,
         # The numbers begin at 1 in each of its databases.

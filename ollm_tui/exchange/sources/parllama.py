@@ -22,7 +22,7 @@ from ollm_tui.store.records import ChatRecord
 from ollm_tui.store.rows import ConversationSettings
 
 _APP: Final = "parllama"
-_MOST_HOT: Final = 2
+_MAX_HOT: Final = 2
 
 
 def fits(data: JsonMapping) -> bool:
@@ -41,7 +41,7 @@ def read(data: JsonMapping, origin: Origin) -> ChatRecord | None:
     model = string(config, "model_name")
     messages = list(_messages(listed, model))
     temperature = number(config, "temperature")
-    is_usual = temperature is not None and 0 <= temperature <= _MOST_HOT
+    is_usual = temperature is not None and 0 <= temperature <= _MAX_HOT
     return ForeignChat(
         app=_APP,
         id=string(data, "id") or string(data, "session_id") or origin.path.stem,

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Row: TypeAlias = Mapping[str, str | int | float | bytes | None]
-LARGEST_VALUE: Final = 64 * 1024 * 1024
-_MOST_STEPS: Final = 2_000_000_000
+MAX_VALUE_BYTES: Final = 64 * 1024 * 1024
+_MAX_STEPS: Final = 2_000_000_000
 """Steps of SQLite's machine for one query, in thousands of millions: minutes."""
 _STEP: Final = 1_000_000
 
@@ -54,7 +54,7 @@ class Tables:
 
     def _count(self) -> int:
         self._steps += _STEP
-        return int(self._steps > _MOST_STEPS)
+        return int(self._steps > _MAX_STEPS)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def open_tables(path: Path) -> Iterator[Tables]:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
             connection.text_factory = _text
             yield Tables(connection)
     except sqlite3.Error as error:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.decode.retry_after import LONGEST_S, retry_after
+from ollm_tui.decode.retry_after import MAX_WAIT_S, retry_after
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -145,7 +145,7 @@ def _rate_limited(
 ) -> AIError:
     wait = retry_after(headers, {}, now)
     if wait is None and (match := _RESET.search(headers.get("ratelimit", ""))):
-        wait = float(match[1]) if float(match[1]) <= LONGEST_S else None
+        wait = float(match[1]) if float(match[1]) <= MAX_WAIT_S else None
     when = "Wait a little" if wait is None else f"Wait {max(1, round(wait))} s"
     more = "" if request.has_token else "; with a token in HF_TOKEN the limit is higher"
     return _error(

@@ -49,7 +49,7 @@ _ORDER: Mapping[FileKind, int] = {
 _PROJECTORS = ("F16", "BF16", "Q8_0", "F32")
 """Image encoders by preference."""
 _UNUSABLE = lazy_re(r"[\x00-\x1f\x7f\\:]")
-_LONGEST_PART = 255
+_MAX_PART_LENGTH = 255
 _ALONE = -1
 """The count of a file that is no part."""
 _Parts: TypeAlias = dict[int, list[HubFile]]
@@ -180,7 +180,7 @@ def is_usable_path(path: str) -> bool:
         not _UNUSABLE.search(path)
         and path.isprintable()
         and all(part.strip() and part not in (".", "..") for part in parts)
-        and all(len(part.encode("utf-8", "replace")) <= _LONGEST_PART for part in parts)
+        and all(len(part.encode("utf-8", "replace")) <= _MAX_PART_LENGTH for part in parts)
     )
 
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 """A larger file is not ours."""
-_PATIENCE_S: Final = 5.0
+_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.01
 MAX_OPINIONS: Final = 2000
 """Limit of ratings and of uses; the oldest are dropped first."""
@@ -88,7 +88,7 @@ def _parsed(path: Path) -> JsonObject:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     descriptor = open_lock(path)
-    ends = time.monotonic() + _PATIENCE_S
+    ends = time.monotonic() + _TIMEOUT_S
     try:
         while not try_lock(descriptor):
             if time.monotonic() > ends:

@@ -15,7 +15,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.sent_messages import common_length
 
-MOST_CHARACTERS: Final = 64 * 1024
+MAX_CHARACTERS: Final = 64 * 1024
 """A longer message is made each time, and so is one with pictures: its copies would take memory."""
 RUN: Final = 64
 """So many messages are one slice as soon as they are encoded."""
@@ -160,7 +160,7 @@ class WireMessages:
     def _kept(self, message: Message) -> JsonObject | None:
         texts = [one for one in message.content if isinstance(one, TextContent | ThinkingContent)]
         is_text = len(texts) == len(message.content)
-        if is_text and sum(len(one.text) for one in texts) <= MOST_CHARACTERS:
+        if is_text and sum(len(one.text) for one in texts) <= MAX_CHARACTERS:
             return UnchangedObject(self._make(message))
         return None
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
     from ollm_tui.protocol.json_types import JsonObject
 
-LARGEST_TEMPLATE: Final = 100_000
+MAX_TEMPLATE_BYTES: Final = 100_000
 """Bytes; Linux starts llama-server with up to 128 KiB in one argument."""
 _QUESTION: Final = "zquserzq"
 
@@ -65,13 +65,13 @@ def _why_not_text(text: str) -> str | None:
     """Return why a text cannot be given to a program; None if it can."""
     if "\0" in text:
         return "it holds a NUL character"
-    is_long = len(text.encode()) > LARGEST_TEMPLATE
-    return f"it is longer than {LARGEST_TEMPLATE} bytes" if is_long else None
+    is_long = len(text.encode()) > MAX_TEMPLATE_BYTES
+    return f"it is longer than {MAX_TEMPLATE_BYTES} bytes" if is_long else None
 
 
 def _read(path: Path) -> str:
     try:
-        return read_bounded(path, LARGEST_TEMPLATE).decode("utf-8-sig")
+        return read_bounded(path, MAX_TEMPLATE_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise _unusable(str(path), why_unreadable(error)) from None
 

@@ -18,8 +18,8 @@ from ollm_tui.providers.embedded.drawing_plans import DrawingPlanner
 from ollm_tui.providers.embedded.worker import WorkerPlan, Workers, until
 from ollm_tui.providers.media.drawing import Drawing, drawing_of
 
-LONGEST_PROMPT: Final = 100_000
-LARGEST_SEED: Final = 2**63 - 17
+MAX_PROMPT_LENGTH: Final = 100_000
+MAX_SEED: Final = 2**63 - 17
 _NUMBERS: Final = frozenset({"steps", "cfg_scale", "guidance", "strength"})
 _TEXTS: Final = frozenset({"negative_prompt", "sampler", "scheduler"})
 _KEYS: Final = frozenset({"size", "n"}) | _NUMBERS | _TEXTS
@@ -104,13 +104,13 @@ def _check(drawing: Drawing) -> None:
     for key in sorted(_TEXTS & body.keys()):
         if body[key] is not None and not isinstance(body[key], str):
             raise _wrong(key, "a text")
-    if drawing.seed is not None and not -LARGEST_SEED <= drawing.seed <= LARGEST_SEED:
-        raise _wrong("seed", f"a number up to {LARGEST_SEED}")
-    if len(drawing.prompt) + len(str(body.get("negative_prompt") or "")) > LONGEST_PROMPT:
+    if drawing.seed is not None and not -MAX_SEED <= drawing.seed <= MAX_SEED:
+        raise _wrong("seed", f"a number up to {MAX_SEED}")
+    if len(drawing.prompt) + len(str(body.get("negative_prompt") or "")) > MAX_PROMPT_LENGTH:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"The prompt has {len(drawing.prompt):,} characters, too many.",
-            hint=f"It may have {LONGEST_PROMPT:,}.",
+            hint=f"It may have {MAX_PROMPT_LENGTH:,}.",
         )
 
 

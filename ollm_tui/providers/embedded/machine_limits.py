@@ -10,12 +10,12 @@ from ollm_tui.config.regular_file import open_binary
 
 READ_LIMIT: Final = 4096
 ROOT: Final = Path("/")
-MOST_CACHE_MB: Final = 8192
+MAX_CACHE_MB: Final = 8192
 """What llama.cpp's server keeps of earlier prompts by default."""
 CACHE_SHARE: Final = 4
-LEAST_CAPACITY: Final = 0.6
+MIN_CAPACITY: Final = 0.6
 """Of the fastest core's: a slower one is there to save energy."""
-MOST_PROCESSORS: Final = 1 << 16
+MAX_PROCESSORS: Final = 1 << 16
 
 
 def usable_cores(root: Path = ROOT) -> int:
@@ -79,7 +79,7 @@ def total_memory(root: Path = ROOT) -> int | None:
 def prompt_cache_mb(root: Path = ROOT) -> int:
     """Return how much memory the prompts of other chats may take: at most a quarter of all."""
     total = total_memory(root)
-    return MOST_CACHE_MB if total is None else min(MOST_CACHE_MB, total // CACHE_SHARE >> 20)
+    return MAX_CACHE_MB if total is None else min(MAX_CACHE_MB, total // CACHE_SHARE >> 20)
 
 
 def _allowed() -> set[int] | None:
@@ -93,7 +93,7 @@ def _physical_cores(root: Path) -> int | None:
     if allowed is None:
         return None
     capacities = {number: _number(system / f"cpu{number}/cpu_capacity") for number in allowed}
-    enough = max(capacities.values()) * LEAST_CAPACITY
+    enough = max(capacities.values()) * MIN_CAPACITY
     fast = {number for number in allowed if capacities[number] >= enough}
     fast = fast & _processors(root / "sys/devices/cpu_core/cpus") or fast
     siblings = {_siblings(system / f"cpu{number}/topology") for number in fast}
@@ -112,7 +112,7 @@ def _processors(path: Path) -> set[int]:
     for part in _text(path).strip().split(","):
         first, _, last = part.partition("-")
         if first.isdigit() and (last or first).isdigit():
-            numbers |= {*range(int(first), min(int(last or first), MOST_PROCESSORS) + 1)}
+            numbers |= {*range(int(first), min(int(last or first), MAX_PROCESSORS) + 1)}
     return numbers
 
 

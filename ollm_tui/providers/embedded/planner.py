@@ -133,7 +133,7 @@ class Planner:
             template=template.text if template else None,
             program=self._settings.program,
             makes_embeddings=makes_embeddings,
-            states_dir=self._settings.states_dir if self._settings.most_state_bytes else None,
+            states_dir=self._settings.states_dir if self._settings.max_state_bytes else None,
         )
         return plan, template
 

@@ -15,7 +15,7 @@ import anyio
 
 from ollm_tui.decode.redact import without_secrets
 
-LONGEST_LINE = 64 * 1024
+MAX_LINE_LENGTH = 64 * 1024
 LOG_TAIL = 8 * 1024
 PIECE = 16 * 1024
 POLL_S = 0.02
@@ -102,7 +102,7 @@ class ChildProcess:
     async def read_line(self) -> bytes:
         """Return the first line it prints, or what there is of it if the child ends before."""
         line = b""
-        while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+        while not line.endswith(b"\n") and len(line) < MAX_LINE_LENGTH:
             piece = await self.read()
             if not piece:
                 break

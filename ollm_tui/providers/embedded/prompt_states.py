@@ -28,7 +28,7 @@ from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
 if TYPE_CHECKING:
     from ollm_tui.providers.embedded.supervisor import Engine
 
-FEWEST_TOKENS: Final = 1000
+MIN_TOKENS: Final = 1000
 """A shorter chat is read again quickly."""
 SLACK_TOKENS: Final = 4
 """By how many tokens a state may differ from what was reported of its chat."""
@@ -53,9 +53,9 @@ class SlotFiles(Protocol):
 class PromptStates:
     """The states of chats in one folder, of at most so many bytes."""
 
-    def __init__(self, root: Path | None, most_bytes: int) -> None:
-        self._root = root if most_bytes else None
-        self._most_bytes = most_bytes
+    def __init__(self, root: Path | None, max_bytes: int) -> None:
+        self._root = root if max_bytes else None
+        self._max_bytes = max_bytes
 
     async def begin(
         self, engine: "Engine[EnginePlan]", server: SlotFiles, request: Request
@@ -79,7 +79,7 @@ class PromptStates:
         chat = ReadChat(folder)
         if engine.leases <= 1:  # else it is unknown whose prompt it reads last
             engine.read_chat = chat
-        if characters >= FEWEST_TOKENS:
+        if characters >= MIN_TOKENS:
             with suppress(OSError):  # then nothing is kept
                 await to_thread.run_sync(_folder_in_use, folder)
         if is_new:
@@ -93,7 +93,7 @@ class PromptStates:
     async def keep(self, engine: "Engine[EnginePlan]", server: SlotFiles) -> None:
         """Write what an engine that is about to end has read of a chat, if that is worth it."""
         chat, name = engine.read_chat, engine.state_name
-        if name is None or chat is None or chat.tokens < FEWEST_TOKENS:
+        if name is None or chat is None or chat.tokens < MIN_TOKENS:
             return
         part = _part_of(chat.folder)
         try:
@@ -124,7 +124,7 @@ class PromptStates:
     def _has_room(self, folder: Path) -> bool:
         """Return whether a chat is there, and room for its state; blocks."""
         assert self._root is not None
-        return is_folder(folder) and shutil.disk_usage(self._root).free > 2 * self._most_bytes
+        return is_folder(folder) and shutil.disk_usage(self._root).free > 2 * self._max_bytes
 
     def _publish(self, part: Path, target: Path) -> None:
         """Give a file its name, and remove the oldest ones above the limit; blocks."""
@@ -135,7 +135,7 @@ class PromptStates:
     def clean(self) -> None:
         """Remove what is too old or too much, and what a crash left; blocks."""
         assert self._root is not None
-        now, left = time.time(), self._most_bytes
+        now, left = time.time(), self._max_bytes
         for used_at, size, path in sorted(self._files(), reverse=True):
             oldest_s = OLDEST_S if path.suffix == SUFFIX else OLDEST_PART_S
             if size > left or now - used_at > oldest_s:

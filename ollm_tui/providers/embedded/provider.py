@@ -100,7 +100,7 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
         SoundOperations.__init__(self, self._sound_planner, workers, self.name)
         DrawingOperations.__init__(self, self._drawing_planner, workers, self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
-        self._states = PromptStates(self._settings.states_dir, self._settings.most_state_bytes)
+        self._states = PromptStates(self._settings.states_dir, self._settings.max_state_bytes)
         self._supervisor.before_end = self._keep_state
         self._says_program = self._settings.is_found
         self.infill = partial(infill_stream, self.name, self._engine_for, self._adapter)

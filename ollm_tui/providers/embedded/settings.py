@@ -43,7 +43,7 @@ class EmbeddedSettings:
     """Whether the llama-server was found on PATH, and not set: the first answer says so."""
     states_dir: Path | None = None
     """Where it is kept what engines have read of saved chats; None keeps nothing."""
-    most_state_bytes: int = 2 << 30
+    max_state_bytes: int = 2 << 30
     espeak: Path | None = None
     """The program espeak-ng, which speaks and says how words are pronounced."""
     idle_unload_s: float | None = 300

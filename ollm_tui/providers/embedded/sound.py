@@ -27,7 +27,7 @@ from ollm_tui.providers.embedded.worker import JobFrames, WorkerPlan, Workers, u
 from ollm_tui.providers.media.encoding import sound_of
 from ollm_tui.providers.media.wave_file import wave_head
 
-LONGEST_TEXT: Final = 1_000_000
+MAX_TEXT_LENGTH: Final = 1_000_000
 _SPEECH_KEYS: Final = frozenset({"voice", "speed", "response_format"})
 _TRANSCRIPTION_KEYS: Final = frozenset({"language", "prompt", "translate"})
 
@@ -58,11 +58,11 @@ class SoundOperations:
         text = content_to_text(request.input or "")
         if not text.strip():
             raise AIError(ErrorCode.BAD_REQUEST, "Speech takes an input of some text.")
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             raise AIError(
                 ErrorCode.BAD_REQUEST,
                 f"The text has {len(text):,} characters, too many.",
-                hint=f"It may have {LONGEST_TEXT:,}.",
+                hint=f"It may have {MAX_TEXT_LENGTH:,}.",
             )
         return self._speech(request, fields, text)
 

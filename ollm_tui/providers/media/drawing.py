@@ -25,11 +25,11 @@ from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.refusals import own_words
 
-LARGEST_REPLY: Final = 64 * 1024 * 1024
-LARGEST_PICTURE: Final = 32 * 1024 * 1024
-LARGEST_UPLOAD: Final = 50_000_000
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
+MAX_PICTURE_BYTES: Final = 32 * 1024 * 1024
+MAX_UPLOAD_BYTES: Final = 50_000_000
 """Bytes of all pictures of one request together."""
-MOST_PICTURES: Final = 16
+MAX_PICTURES: Final = 16
 _SLICE: Final = 3 * 2**16
 """Bytes that are converted at once: other threads run in between."""
 _TEXT_SLICE: Final = 2**18
@@ -75,8 +75,8 @@ async def drawing_of(request: Request) -> Drawing:
         raise AIError(ErrorCode.BAD_REQUEST, "A mask takes a picture to edit.")
     pictures = [await uploaded(picture) for picture in given]
     mask = None if request.mask is None else await uploaded(request.mask)
-    if sum(map(len, [*pictures, mask or b""])) > LARGEST_UPLOAD:
-        most = LARGEST_UPLOAD // 1_000_000
+    if sum(map(len, [*pictures, mask or b""])) > MAX_UPLOAD_BYTES:
+        most = MAX_UPLOAD_BYTES // 1_000_000
         raise AIError(ErrorCode.BAD_REQUEST, f"The pictures have more than {most} MB together.")
     extra = request.options.extra_body or {}
     return Drawing(
@@ -98,7 +98,7 @@ def size_of(value: object) -> tuple[int, int] | None:
 
 
 def _count(value: object) -> int:
-    return whole_number("n", value, 1, MOST_PICTURES) or 1
+    return whole_number("n", value, 1, MAX_PICTURES) or 1
 
 
 def whole_number(name: str, value: object, low: int, high: int) -> int | None:
@@ -171,9 +171,9 @@ async def drawn(endpoint: Endpoint, data: Sequence[bytes]) -> tuple[ImageContent
         AIError: ENGINE_ERROR if there is none, or one cannot be read.
     """
     pictures = []
-    for one in data[:MOST_PICTURES]:
+    for one in data[:MAX_PICTURES]:
         header = read_image_header(one)
-        if header is None or len(one) > LARGEST_PICTURE:
+        if header is None or len(one) > MAX_PICTURE_BYTES:
             raise no_picture(endpoint, {})
         kind, width, height = header.kind, header.width, header.height
         pictures.append(

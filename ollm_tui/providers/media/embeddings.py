@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 
 from ollm_tui.dataclass import dataclass
-from ollm_tui.decode.json_fields import LARGEST
+from ollm_tui.decode.json_fields import MAX_EXACT_INTEGER
 from ollm_tui.protocol.blocks import EmbeddingContent, TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -157,6 +157,6 @@ def _vector(value: JsonValue) -> EmbeddingContent | None:
     numbers = [
         float(n)
         for n in value
-        if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= LARGEST
+        if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= MAX_EXACT_INTEGER
     ]
     return EmbeddingContent(tuple(numbers)) if len(numbers) == len(value) else None

@@ -17,7 +17,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import Request
 
-LARGEST_SOUND: Final = 100 * 1024 * 1024
+MAX_SOUND_BYTES: Final = 100 * 1024 * 1024
 """Bytes of a sound that is transcribed."""
 
 _WORDS: Final = {"image": "picture", "audio": "sound", "video": "video", "document": "PDF file"}
@@ -119,11 +119,11 @@ def sound_of(request: Request) -> bytes:
     if blocks[0].data is None:
         raise unsendable(blocks[0])
     data = base64_bytes(blocks[0].data)
-    if not 0 < len(data) <= LARGEST_SOUND:
+    if not 0 < len(data) <= MAX_SOUND_BYTES:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             "The sound is empty." if not data else f"The sound has {len(data):,} bytes, too many.",
-            hint=f"It may have {LARGEST_SOUND:,} bytes.",
+            hint=f"It may have {MAX_SOUND_BYTES:,} bytes.",
         )
     return data
 

@@ -20,7 +20,7 @@ _OPTIONS: Final = (
 )  # fmt: skip
 MUSIC_OUTPUT: Final = "music"
 """What a request for music names as its output: its modality is that of speech."""
-MOST_SECONDS: Final = 1800
+MAX_SECONDS: Final = 1800
 
 
 def gap_of(request: Request, *more_options: str) -> tuple[str, str]:
@@ -61,5 +61,5 @@ def music_order(request: Request) -> tuple[str, int | None, JsonObject]:
     if not text.strip():
         raise AIError(ErrorCode.BAD_REQUEST, "Music takes an input of some text.")
     more = dict(request.options.extra_body or {})
-    seconds = whole_number("seconds", more.pop("seconds", None), 1, MOST_SECONDS)
+    seconds = whole_number("seconds", more.pop("seconds", None), 1, MAX_SECONDS)
     return text, seconds, more

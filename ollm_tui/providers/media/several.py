@@ -18,7 +18,7 @@ from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.single_error import task_group
 
-MOST_ANSWERS: Final = 16
+MAX_ANSWERS: Final = 16
 BUFFERED_EVENTS: Final = 32
 Ask: TypeAlias = Callable[[Request], ProviderStream]
 Gather: TypeAlias = Callable[[ProviderStream], Awaitable[Response]]
@@ -56,8 +56,8 @@ def _requests(request: Request) -> Sequence[Request]:
     count = body.pop("n", None)
     if count is None or (count == 1 and not isinstance(count, bool)):
         return (request,)
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_ANSWERS:
-        raise AIError(ErrorCode.BAD_REQUEST, f"`n` takes a whole number from 1 to {MOST_ANSWERS}.")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_ANSWERS:
+        raise AIError(ErrorCode.BAD_REQUEST, f"`n` takes a whole number from 1 to {MAX_ANSWERS}.")
     seeds = [None if options.seed is None else options.seed + number for number in range(count)]
     return [
         replace(request, options=replace(options, seed=seed, extra_body=body or None))

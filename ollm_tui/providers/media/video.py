@@ -20,13 +20,13 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import size_of, uploaded, whole_number
 from ollm_tui.providers.media.refusals import own_words
 
-LARGEST_VIDEO: Final = 64 * 1024 * 1024
-LARGEST_REPLY: Final = 96 * 1024 * 1024
+MAX_VIDEO_BYTES: Final = 64 * 1024 * 1024
+MAX_REPLY_BYTES: Final = 96 * 1024 * 1024
 """Room for the largest video as base64."""
-MOST_VIDEOS: Final = 8
-MOST_FRAMES: Final = 10_000
-MOST_SECONDS: Final = 3600
-_MOST_FPS: Final = 240
+MAX_VIDEOS: Final = 8
+MAX_FRAMES: Final = 10_000
+MAX_SECONDS: Final = 3600
+_MAX_FPS: Final = 240
 USUAL_FPS: Final = 16
 """The frames for each second of models that make videos on one machine, such as Wan."""
 _OWN_KEYS: Final = frozenset({"size", "seconds", "fps", "num_frames", "n"})
@@ -88,10 +88,10 @@ async def video_order(request: Request) -> VideoOrder:
         picture=await uploaded(pictures[0]) if pictures else None,
         seed=request.options.seed,
         size=size_of(extra.get("size")),
-        seconds=whole_number("seconds", extra.get("seconds"), 1, MOST_SECONDS),
-        fps=whole_number("fps", extra.get("fps"), 1, _MOST_FPS),
-        frames=whole_number("num_frames", extra.get("num_frames"), 1, MOST_FRAMES),
-        count=whole_number("n", extra.get("n"), 1, MOST_VIDEOS) or 1,
+        seconds=whole_number("seconds", extra.get("seconds"), 1, MAX_SECONDS),
+        fps=whole_number("fps", extra.get("fps"), 1, _MAX_FPS),
+        frames=whole_number("num_frames", extra.get("num_frames"), 1, MAX_FRAMES),
+        count=whole_number("n", extra.get("n"), 1, MAX_VIDEOS) or 1,
         extra_body=extra,
     )
 
@@ -115,7 +115,7 @@ def video_content(endpoint: Endpoint, data: bytes) -> VideoContent:
         AIError: ENGINE_ERROR if they are no video.
     """
     header = read_video_header(data)
-    if header is None or len(data) > LARGEST_VIDEO:
+    if header is None or len(data) > MAX_VIDEO_BYTES:
         raise no_video(endpoint, {})
     return VideoContent(data=data, mime_type=header.mime_type, duration_s=header.duration_s)
 

@@ -13,7 +13,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import (
-    LARGEST_REPLY,
+    MAX_REPLY_BYTES,
     Drawing,
     decoded,
     drawing_of,
@@ -97,7 +97,7 @@ async def _asked(transport: Transport, body: JsonObject) -> JsonObject:
     within_s = transport.spec.first_byte_timeout_s
     try:
         reply = await transport.json(
-            "POST", _PATH, body, within_s=within_s, most_bytes=LARGEST_REPLY
+            "POST", _PATH, body, within_s=within_s, max_bytes=MAX_REPLY_BYTES
         )
     except AIError as error:
         if _NO_MORE in error.message:

@@ -262,7 +262,7 @@ class OllamaProvider(HttpProvider):
 
     async def _running(self) -> dict[str, ModelInfo]:
         with self._explained("list the loaded models"):
-            reply = await self._transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
+            reply = await self._transport.json("GET", "/api/ps", max_bytes=MAX_RUNNING_BYTES)
             return read_running(reply)
 
     async def _running_if_known(self) -> dict[str, ModelInfo] | None:

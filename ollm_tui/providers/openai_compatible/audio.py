@@ -27,8 +27,8 @@ from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport
 
-LARGEST_SPEECH: Final = 256 * 1024 * 1024
-_FEWEST: Final = 8
+MAX_SPEECH_BYTES: Final = 256 * 1024 * 1024
+_MIN_BYTES: Final = 8
 """Bytes that are not all letters by chance."""
 _SUFFIXES: Final[Mapping[str, str]] = {
     "audio/mpeg": "mp3",
@@ -57,8 +57,8 @@ class SpeechDecoder(AnswerDecoder):
             self._builder.fail_without_retry(self._no_sound(chunk))
             return
         self._size += len(chunk)
-        if self._size > LARGEST_SPEECH:
-            raise LimitPassed(f"{self._what} of more than {LARGEST_SPEECH // 2**20} MB")
+        if self._size > MAX_SPEECH_BYTES:
+            raise LimitPassed(f"{self._what} of more than {MAX_SPEECH_BYTES // 2**20} MB")
         self._builder.add_media("audio", chunk)
 
     def _finish(self) -> None:
@@ -81,7 +81,7 @@ class SpeechDecoder(AnswerDecoder):
 def is_text(start: bytes) -> bool:
     """Whether the first bytes of an answer are words, such as those of an error page."""
     return (
-        len(start) >= _FEWEST
+        len(start) >= _MIN_BYTES
         and sound_type(start) is None
         and start.isascii()
         and (start.decode("ascii").replace("\n", "").replace("\r", "").isprintable())
@@ -159,7 +159,7 @@ async def transcribe(transport: Transport, request: Request) -> Response:
                 content,
                 content_type,
                 within_s=transport.spec.first_byte_timeout_s,
-                most_bytes=MAX_REPLY_BYTES,
+                max_bytes=MAX_REPLY_BYTES,
             )
         return _transcription(reply, transport)
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")

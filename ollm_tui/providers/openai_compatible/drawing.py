@@ -10,9 +10,9 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.media.drawing import (
-    LARGEST_PICTURE,
-    LARGEST_REPLY,
-    MOST_PICTURES,
+    MAX_PICTURE_BYTES,
+    MAX_PICTURES,
+    MAX_REPLY_BYTES,
     Drawing,
     decoded,
     drawing_of,
@@ -49,7 +49,7 @@ async def _drawn(transport: Transport, drawing: Drawing) -> Response:
         if drawing.pictures:
             content, content_type = _form(drawing)
             reply = await transport.post(
-                "/images/edits", content, content_type, within_s=within_s, most_bytes=LARGEST_REPLY
+                "/images/edits", content, content_type, within_s=within_s, max_bytes=MAX_REPLY_BYTES
             )
         else:
             reply = await transport.json(
@@ -57,7 +57,7 @@ async def _drawn(transport: Transport, drawing: Drawing) -> Response:
                 "/images/generations",
                 _body(drawing),
                 within_s=within_s,
-                most_bytes=LARGEST_REPLY,
+                max_bytes=MAX_REPLY_BYTES,
             )
     return await _response(transport, as_object(reply))
 
@@ -89,7 +89,7 @@ def _file(field: str, picture: bytes) -> FormFile:
 
 
 async def _response(transport: Transport, reply: JsonObject) -> Response:
-    entries = objects(reply.get("data"))[:MOST_PICTURES]
+    entries = objects(reply.get("data"))[:MAX_PICTURES]
     if not entries:
         raise no_picture(transport.endpoint, reply)
     data = [await _data(transport, entry) for entry in entries]
@@ -116,5 +116,5 @@ async def _data(transport: Transport, entry: JsonObject) -> bytes:
     if text is not None:
         return await decoded(text)
     if link:
-        return await download(transport, link, most_bytes=LARGEST_PICTURE)
+        return await download(transport, link, max_bytes=MAX_PICTURE_BYTES)
     raise no_picture(transport.endpoint, entry)

@@ -18,7 +18,7 @@ from ollm_tui.providers.openai_compatible.operations import MAX_REASON_CHARS, po
 
 CANCEL_S: Final = 0.25
 """How long cancelling a job may delay the end of a request."""
-LONGEST_JOB_S: Final = 6 * 3600.0
+MAX_JOB_S: Final = 6 * 3600.0
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 
@@ -83,7 +83,7 @@ async def followed(
     """
     has_ended = False
     try:
-        with anyio.fail_after(LONGEST_JOB_S):
+        with anyio.fail_after(MAX_JOB_S):
             async for reply in poll(partial(protocol.ask, job)):
                 state = as_object(reply)
                 has_ended = string(state, "status") not in protocol.running
@@ -95,7 +95,7 @@ async def followed(
     except TimeoutError:
         raise endpoint.error(
             ErrorCode.TIMEOUT,
-            f"The job took longer than {LONGEST_JOB_S:g} s.",
+            f"The job took longer than {MAX_JOB_S:g} s.",
             "Check the server's log, or ask for less.",
         ) from None
     except AIError as error:

@@ -13,7 +13,7 @@ from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.media.drawing import encoded, unless_stopped
 from ollm_tui.providers.media.inputs import music_order
 from ollm_tui.providers.media.video import (
-    LARGEST_REPLY,
+    MAX_REPLY_BYTES,
     VideoOrder,
     each_video,
     no_video,
@@ -55,7 +55,7 @@ async def _made(transport: Transport, send: SendsJson, order: VideoOrder) -> Res
                 "/video",
                 await _body(order),
                 within_s=within_s,
-                most_bytes=LARGEST_REPLY,
+                max_bytes=MAX_REPLY_BYTES,
             )
         )
     entries = objects(reply.get("data"))

@@ -11,7 +11,7 @@ from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
 
-async def download(transport: Transport, link: str, *, most_bytes: int) -> bytes:
+async def download(transport: Transport, link: str, *, max_bytes: int) -> bytes:
     """Return the whole body at a link, within the time limit of a first answer.
 
     Raises:
@@ -26,14 +26,14 @@ async def download(transport: Transport, link: str, *, most_bytes: int) -> bytes
                 reader = await transport.start(group, "GET", url)
                 try:
                     await _check_status(transport, reader)
-                    while len(body) <= most_bytes and (piece := await reader.read()):
+                    while len(body) <= max_bytes and (piece := await reader.read()):
                         body += piece
                 finally:
                     reader.dispose()
     except TimeoutError:
         raise transport.endpoint.fault(SLOW, seconds=limit) from None
-    if len(body) > most_bytes:
-        raise transport.endpoint.fault(LIMIT, limit=f"a reply of more than {most_bytes} bytes")
+    if len(body) > max_bytes:
+        raise transport.endpoint.fault(LIMIT, limit=f"a reply of more than {max_bytes} bytes")
     return bytes(body)
 
 

@@ -214,13 +214,11 @@ class OpenAICompatibleProvider(HttpProvider):
         body: JsonMapping | None = None,
         *,
         within_s: float | None = None,
-        most_bytes: int = MAX_REPLY_BYTES,
+        max_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
         """Send a request to a path beside `/v1`, not below it."""
         url = join(server_root(self._transport.url), path)
-        return await self._transport.json(
-            method, url, body, within_s=within_s, most_bytes=most_bytes
-        )
+        return await self._transport.json(method, url, body, within_s=within_s, max_bytes=max_bytes)
 
     async def _props(self) -> JsonValue:
         """Return llama.cpp's properties or None; a wrong key, which the list hides, is raised."""

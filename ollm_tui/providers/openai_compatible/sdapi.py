@@ -17,7 +17,7 @@ from ollm_tui.protocol.provider_events import DrawingProgress
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import (
-    LARGEST_REPLY,
+    MAX_REPLY_BYTES,
     Drawing,
     decoded,
     drawing_of,
@@ -47,7 +47,7 @@ class SendsJson(Protocol):
         body: JsonMapping | None = None,
         *,
         within_s: float | None = None,
-        most_bytes: int = ...,
+        max_bytes: int = ...,
     ) -> Awaitable[JsonValue]:
         """Send a request to a path below the server's root, and return the parsed reply."""
 
@@ -118,8 +118,8 @@ class SdApi:
         return Response(content=pictures, finish_reason="stop")
 
     async def _submit(self, path: str, body: JsonObject) -> JsonObject:
-        within_s, most = self._within_s, LARGEST_REPLY
-        return as_object(await self._send("POST", path, body, within_s=within_s, most_bytes=most))
+        within_s, most = self._within_s, MAX_REPLY_BYTES
+        return as_object(await self._send("POST", path, body, within_s=within_s, max_bytes=most))
 
 
 class _Watch:

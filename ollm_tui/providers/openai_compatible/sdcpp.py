@@ -26,7 +26,7 @@ from ollm_tui.protocol.ports import ReportDrawing
 from ollm_tui.protocol.provider_events import DrawingProgress
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.media.drawing import (
-    MOST_PICTURES,
+    MAX_PICTURES,
     Drawing,
     decoded,
     drawing_of,
@@ -36,7 +36,7 @@ from ollm_tui.providers.media.drawing import (
     unless_stopped,
 )
 from ollm_tui.providers.media.video import (
-    LARGEST_REPLY,
+    MAX_REPLY_BYTES,
     VideoOrder,
     each_video,
     no_video,
@@ -134,7 +134,7 @@ class SdCppProvider(OpenAICompatibleProvider):
             raise failed(state, "picture", endpoint)
         images = objects(as_object(state.get("result")).get("images"))
         images.sort(key=lambda image: integer(image, "index") or 0)
-        texts = [string(image, "b64_json") or "" for image in images[:MOST_PICTURES]]
+        texts = [string(image, "b64_json") or "" for image in images[:MAX_PICTURES]]
         pictures = await drawn(endpoint, [await decoded(text) for text in texts])
         return Response(content=pictures, finish_reason="stop")
 
@@ -147,7 +147,7 @@ class SdCppProvider(OpenAICompatibleProvider):
         return Response(content=(video_content(endpoint, data),), finish_reason="stop")
 
     async def _state(self, job: str) -> JsonValue:
-        return await self._root_json("GET", _path(job), most_bytes=LARGEST_REPLY)
+        return await self._root_json("GET", _path(job), max_bytes=MAX_REPLY_BYTES)
 
     async def _cancel(self, job: str) -> None:
         with suppress(AIError):

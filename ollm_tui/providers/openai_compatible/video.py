@@ -16,8 +16,8 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.media.drawing import decoded, unless_stopped
 from ollm_tui.providers.media.multipart import FormFile, multipart
 from ollm_tui.providers.media.video import (
-    LARGEST_REPLY,
-    LARGEST_VIDEO,
+    MAX_REPLY_BYTES,
+    MAX_VIDEO_BYTES,
     VideoOrder,
     each_video,
     no_video,
@@ -78,7 +78,7 @@ class Videos:
             content,
             content_type,
             within_s=self._transport.spec.first_byte_timeout_s,
-            most_bytes=LARGEST_REPLY,
+            max_bytes=MAX_REPLY_BYTES,
         )
 
     async def _followed(self, job: str, report: ReportDrawing | None) -> Response:
@@ -88,7 +88,7 @@ class Videos:
         if objects(state.get("data")):
             return await self._result(state)
         link = f"{self._transport.url.rstrip('/')}{_path(job)}/content"
-        return self._response(await download(self._transport, link, most_bytes=LARGEST_VIDEO))
+        return self._response(await download(self._transport, link, max_bytes=MAX_VIDEO_BYTES))
 
     async def _result(self, state: JsonObject) -> Response:
         entry = next(iter(objects(state.get("data"))), {})
@@ -100,7 +100,7 @@ class Videos:
         )
 
     async def _ask(self, job: str) -> JsonValue:
-        return await self._transport.json("GET", _path(job), most_bytes=LARGEST_REPLY)
+        return await self._transport.json("GET", _path(job), max_bytes=MAX_REPLY_BYTES)
 
     async def _cancel(self, job: str) -> None:
         with suppress(AIError):
@@ -119,7 +119,7 @@ async def video_data(transport: Transport, entry: JsonObject) -> bytes:
     if text is not None:
         return await decoded(text)
     if link:
-        return await download(transport, link, most_bytes=LARGEST_VIDEO)
+        return await download(transport, link, max_bytes=MAX_VIDEO_BYTES)
     raise no_video(transport.endpoint, entry)
 
 

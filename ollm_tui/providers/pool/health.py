@@ -9,7 +9,7 @@ from typing import Literal
 from ollm_tui.dataclass import dataclass
 
 FIRST_BACK_OFF_S = 1.0
-LONGEST_BACK_OFF_S = 60.0
+MAX_BACK_OFF_S = 60.0
 State = Literal["alive", "dead", "due", "trying"]
 """A failed member is dead until its back-off ends, then due, and trying while one request is."""
 _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
@@ -115,11 +115,11 @@ class HealthTracker:
         health = self._members[member]
         if health.deaths != deaths:
             return
-        wait = min(LONGEST_BACK_OFF_S, FIRST_BACK_OFF_S * 2.0 ** min(health.failures, 16))
+        wait = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2.0 ** min(health.failures, 16))
         health.failures += 1
         health.deaths += 1
         spread = wait * (0.75 + self._jitter() / 2)
-        health.dead_until = self._clock() + max(spread, min(retry_after_s, LONGEST_BACK_OFF_S))
+        health.dead_until = self._clock() + max(spread, min(retry_after_s, MAX_BACK_OFF_S))
         health.trial = None
 
     def _sort_key(self, member: int) -> tuple[float, ...]:

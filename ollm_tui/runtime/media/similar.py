@@ -18,7 +18,7 @@ USUAL_WINDOW: Final = 512
 """The window of a model that does not report its own, in tokens."""
 PER_TOKEN: Final = 3
 """Characters of a token in a text of ASCII; less than usual, so that most texts fit at once."""
-LEAST_CHARACTERS: Final = 16
+MIN_CHARACTERS: Final = 16
 _PERHAPS_TOO_LONG: Final = frozenset(
     {
         ErrorCode.CONTEXT_LENGTH_EXCEEDED,
@@ -100,7 +100,7 @@ async def _one_by_one(
                 if error.code not in _PERHAPS_TOO_LONG:
                     raise
                 problem = error
-                length = length // 2 if length > LEAST_CHARACTERS else 0
+                length = length // 2 if length > MIN_CHARACTERS else 0
         vectors.append(vector)
     if problem is not None and not any(vectors):
         raise problem

@@ -17,9 +17,9 @@ from ollm_tui.runtime.media.task_kinds import KINDS, candidates
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
 
-PATIENCE_S: Final = 5.0
+TIMEOUT_S: Final = 5.0
 """How long a server may take to list its models."""
-_MOST_NAMED: Final = 5
+_MAX_NAMED: Final = 5
 _CHOOSE: Final = "Choose one in the list of models: /models."
 _EMBEDDING_SETTING: Final = "`embedding` below [defaults] in the settings"
 
@@ -73,7 +73,7 @@ async def embedding_model_here(runtime: "Runtime") -> TaskModel:
                 hint=f"{_EMBEDDING_SETTING} names a model of your own.",
             )
         return TaskModel(model, "the default")
-    listings = await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
+    listings = await runtime.catalog.refresh(within_s=TIMEOUT_S, services=False)
     here = [listing for listing in listings if _is_here(runtime, listing.provider)]
     able = candidates("embedding", runtime.registry, here)
     if len(able) != 1:
@@ -123,11 +123,11 @@ async def _listings(runtime: "Runtime", flags: Flags) -> Sequence[Listing]:
     """Return the models of the provider that was named, else of all but the services."""
     only = runtime.named.providers if flags.provider or flags.host else ()
     if not only:
-        return await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
+        return await runtime.catalog.refresh(within_s=TIMEOUT_S, services=False)
     listings = []
     for name in only:
         adapter = await runtime.router.provider(name)
-        listing = await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)
+        listing = await runtime.catalog.listing(adapter.name, within_s=TIMEOUT_S)
         if listing.problem is not None:
             raise listing.problem
         listings.append(listing)
@@ -140,7 +140,7 @@ def _no_choice(
     setting = f"`{task}` below [defaults] in the settings"
     naming = f"{setting} names one" if in_app else "Name one with --model"
     if candidates:
-        shown = [*candidates[:_MOST_NAMED], *(["another"] if len(candidates) > _MOST_NAMED else [])]
+        shown = [*candidates[:_MAX_NAMED], *(["another"] if len(candidates) > _MAX_NAMED else [])]
         which = f", such as {shown[0]}" if in_app else f": name {alternatives(shown)} with --model"
         return AIError(
             ErrorCode.BAD_REQUEST,

@@ -57,7 +57,7 @@ class Voice:
         Raises:
             AIError: UNSUPPORTED_FEATURE if there is no microphone in this session.
         """
-        return Recorder(program=self._setup.program("record"), longest_s=self.longest_recording_s)
+        return Recorder(program=self._setup.program("record"), max_seconds=self.longest_recording_s)
 
     def player(self) -> Player:
         """Return what plays.

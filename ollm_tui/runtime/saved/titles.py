@@ -32,15 +32,15 @@ logger = logging.getLogger(__name__)
 
 SLOWEST_TOKENS_PER_S: Final = 8.0
 LATEST_FIRST_TOKEN_S: Final = 10.0
-MOST_PROMPT_TOKENS: Final = 4000
-MOST_CHARACTERS: Final = 16_000
+MAX_PROMPT_TOKENS: Final = 4000
+MAX_CHARACTERS: Final = 16_000
 """Length of a chat whose tokens the server did not count."""
-MOST_QUESTIONS: Final = 3
+MAX_QUESTIONS: Final = 3
 """Questions after which the first one stays the title."""
-LONGEST: Final = 60
+MAX_LENGTH: Final = 60
 """Characters of a title."""
 WITHIN_S: Final = 30.0
-_MOST_TOKENS: Final = 48
+_MAX_TOKENS: Final = 48
 _PROMPT: Final = (
     "Write a title for this chat: at most six words, in the language of my first message, without"
     " quotation marks and without a full stop. Answer with the title alone."
@@ -59,8 +59,8 @@ def title_from(answer: str) -> str | None:
     title = " ".join(_LABEL.sub("", line).strip(_AROUND).split())
     if title.endswith(".") and not title.endswith(".."):
         title = title[:-1].strip(_AROUND)
-    if len(title) > LONGEST:
-        kept = title[: LONGEST - 1]
+    if len(title) > MAX_LENGTH:
+        kept = title[: MAX_LENGTH - 1]
         title = f"{kept.rpartition(' ')[0] or kept}…"
     is_title = any(letter.isalnum() for letter in title) and not _repeats_request(title)
     return title if is_title else None
@@ -102,7 +102,7 @@ class ChatTitles:
         last = conversation.messages[-1]
         is_complete = last.role == "assistant" and "ended" not in last.metadata
         questions = sum(is_question(message) for message in conversation.messages)
-        if not is_complete or not last.text or questions > MOST_QUESTIONS:
+        if not is_complete or not last.text or questions > MAX_QUESTIONS:
             return False
         return _is_fast(timings) and _is_short(conversation, usage)
 
@@ -137,7 +137,7 @@ class ChatTitles:
             messages=list(conversation.messages),
             # the window stays: another one would have the model loaded again
             options=replace(
-                conversation.options, max_tokens=_MOST_TOKENS, response_format=None, stop=None
+                conversation.options, max_tokens=_MAX_TOKENS, response_format=None, stop=None
             ),
             should_think=False if thinks else None,
             tools=(),
@@ -168,5 +168,5 @@ def _is_fast(timings: Timings | None) -> bool:
 
 def _is_short(conversation: Conversation, usage: Usage | None) -> bool:
     if usage is not None and usage.prompt_tokens is not None:
-        return usage.prompt_tokens + (usage.completion_tokens or 0) <= MOST_PROMPT_TOKENS
-    return sum(len(message.text) for message in conversation.messages) <= MOST_CHARACTERS
+        return usage.prompt_tokens + (usage.completion_tokens or 0) <= MAX_PROMPT_TOKENS
+    return sum(len(message.text) for message in conversation.messages) <= MAX_CHARACTERS

@@ -19,7 +19,7 @@ DAYS: Final = 7
 """So many of the newest copies are kept, one for each day."""
 WEEKS: Final = 4
 """The last copy of so many weeks is kept, too."""
-LEAST_FREE_BYTES: Final = 500_000_000
+MIN_FREE_BYTES: Final = 500_000_000
 """What must be free on the disk after a copy was made."""
 LOCK: Final = "lock"
 """The file that a program locks while it writes copies."""
@@ -27,7 +27,7 @@ PART: Final = ".part"
 """The ending of a file that becomes a copy when it is complete."""
 _PAGES: Final = 1000
 _PAUSE_S: Final = 0.002
-_MOST_RESTARTS: Final = 5
+_MAX_RESTARTS: Final = 5
 _CHECKED_BYTES: Final = 32 * 1024 * 1024
 
 
@@ -89,7 +89,7 @@ def make_copy(path: Path, today: date, is_stopping: Callable[[], bool]) -> Daily
     try:
         if not try_lock(descriptor) or _has(listed_copies(path), today):
             return None
-        if shutil.disk_usage(folder).free < path.stat().st_size + LEAST_FREE_BYTES:
+        if shutil.disk_usage(folder).free < path.stat().st_size + MIN_FREE_BYTES:
             return None
         remove_parts(path)
         target = folder / f"{path.stem}-{today.isoformat()}{path.suffix}"
@@ -150,7 +150,7 @@ def copy_pages(
             raise Stopped
         if least >= 0 and remaining > least:
             restarts += 1
-            if restarts > _MOST_RESTARTS:
+            if restarts > _MAX_RESTARTS:
                 raise _Restarted
         least = remaining
 

@@ -33,7 +33,7 @@ from ollm_tui.store.files import has_content, has_journal, make_file, make_folde
 from ollm_tui.store.migrate import BEFORE
 from ollm_tui.store.purging import note_purged, remove_purged
 
-PATIENCE_S: Final = 10.0
+TIMEOUT_S: Final = 10.0
 """How long a copy that another program makes is waited for."""
 _POLL_S: Final = 0.05
 _ASIDE: Final = "{0.stem}-{1}-*{0.suffix}"
@@ -103,7 +103,7 @@ async def _copies_held(path: Path) -> AsyncIterator[None]:
 def _hold(folder: Path) -> int:
     make_folder(folder)
     descriptor = open_lock(folder / LOCK)
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while not try_lock(descriptor):
         if time.monotonic() > until:
             os.close(descriptor)

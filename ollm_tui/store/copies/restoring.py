@@ -14,7 +14,7 @@ from ollm_tui.store.files import Instances, make_file, put_in_place, require_fil
 from ollm_tui.store.migrate import schema_version, shipped_migrations
 from ollm_tui.store.search.index_file import IndexPlace, remove_index
 
-PATIENCE_S: Final = 5.0
+TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def restore(path: Path, copy: DailyCopy, own: str) -> Path | None:
     try:
         require_files(path)
         require_files(copy.path)
-        with instances.opening(PATIENCE_S):
+        with instances.opening(TIMEOUT_S):
             if instances.others():
                 raise AIError(
                     ErrorCode.CONFLICT,
@@ -114,6 +114,6 @@ def _require_usable(connection: sqlite3.Connection, copy: DailyCopy) -> None:
 
 def _end_journal(path: Path) -> None:
     """Write what is in the journal into the file, so that the file alone is complete."""
-    with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as connection:
+    with closing(sqlite3.connect(path, timeout=TIMEOUT_S)) as connection:
         if why_not_ours(connection) is None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -10,10 +10,10 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.lazy import lazy_re
 from ollm_tui.store.search.words import Term, words_of
 
-LONGEST: Final = 1000
+MAX_LENGTH: Final = 1000
 """Characters of a search; the rest is ignored."""
-MOST_TERMS: Final = 32
-LEAST_TYPED: Final = 2
+MAX_TERMS: Final = 32
+MIN_TYPED_LENGTH: Final = 2
 """Letters from which on a word that is still being typed is taken as the beginning of one."""
 ROLES: Final = ("user", "assistant", "system", "tool")
 _PART: Final = lazy_re(
@@ -65,7 +65,7 @@ def parse_query(text: str, *, is_typing: bool = False, zone: tzinfo | None = Non
     day.
     While the text is being typed, its last word may be the beginning of one.
     """
-    text = text[:LONGEST]
+    text = text[:MAX_LENGTH]
     terms: list[Term] = []
     plain: list[str] = []
     facts: dict[str, list[str]] = {name: [] for name in _FACTS}
@@ -80,8 +80,8 @@ def parse_query(text: str, *, is_typing: bool = False, zone: tzinfo | None = Non
         is_last = is_typing and phrase is None and match.end() == len(text)
         is_prefix = (word or "").endswith("*") or bool(match["star"])
         if words and words not in [term.words for term in terms if not term.is_prefix]:
-            is_begun = is_last and len(words[-1]) >= LEAST_TYPED
-            terms.append(Term(words[:MOST_TERMS], is_prefix or is_begun))
+            is_begun = is_last and len(words[-1]) >= MIN_TYPED_LENGTH
+            terms.append(Term(words[:MAX_TERMS], is_prefix or is_begun))
     return replace(_with_facts(terms, facts, zone), plain=" ".join(plain).strip())
 
 
@@ -104,7 +104,7 @@ def _with_facts(
             else:
                 moments.append(moment)
     return SearchQuery(
-        terms=tuple(terms[:MOST_TERMS]),
+        terms=tuple(terms[:MAX_TERMS]),
         roles=tuple(dict.fromkeys(roles)),
         models=tuple(facts["model"]),
         tags=tuple(dict.fromkeys(tag.removeprefix("#") for tag in facts["tag"])),

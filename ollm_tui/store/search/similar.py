@@ -37,11 +37,11 @@ T = TypeVar("T")
 Report = Callable[[int, int], None]
 """Gets how many messages are done, and of all."""
 
-LEAST_TYPED: Final = 3
+MIN_TYPED_LENGTH: Final = 3
 """Characters from which on something has a meaning."""
 AT_ONCE: Final = 8
 """Texts of one request: few, since an answer may have to wait for it."""
-LONGEST_TEXT: Final = 6000
+MAX_TEXT_LENGTH: Final = 6000
 """Characters of a message that are embedded; most models read fewer."""
 REST: Final = 1.0
 """How long the work rests after a request, in times of what that took."""
@@ -50,7 +50,7 @@ RETRY_S: Final = 60.0
 LOCKED_S: Final = 0.2
 LOCKED_LOOKS: Final = 150
 NOT_READY: Final = "Similar: no messages yet. They are prepared in the background."
-LEAST_SHARE: Final = 0.5
+MIN_SHARE: Final = 0.5
 """How similar a message must be, as a share of the most similar one."""
 _CANDIDATES: Final = 2000
 """The nearest messages, of which those are shown that the search allows."""
@@ -140,7 +140,7 @@ class SimilarSearch:
         Raises:
             AIError: no model can be used, or the index cannot be read.
         """
-        if len(query.plain) < LEAST_TYPED:
+        if len(query.plain) < MIN_TYPED_LENGTH:
             return SimilarResults()
         model = await self._embedder.find_model()
         (vector,) = await self._embedder.embed([query.plain])
@@ -264,7 +264,7 @@ def _shown(
     index: sqlite3.Connection, wanted: _Wanted, scores: Sequence[Score]
 ) -> Iterator[SimilarHit]:
     """Yield those messages that the search allows, the nearest first."""
-    least = LEAST_SHARE * max(0.0, scores[0][0]) if scores else 0.0
+    least = MIN_SHARE * max(0.0, scores[0][0]) if scores else 0.0
     scores = [score for score in scores if score[0] > least]
     for start in range(0, len(scores), _LOOKED_UP):
         some = scores[start : start + _LOOKED_UP]
@@ -276,7 +276,7 @@ def _shown(
 
 
 def _take(index: sqlite3.Connection) -> Sequence[WaitingText]:
-    return waiting_texts(index, AT_ONCE, LONGEST_TEXT)
+    return waiting_texts(index, AT_ONCE, MAX_TEXT_LENGTH)
 
 
 def _use_model(model: str, writer: VectorWriter) -> None:

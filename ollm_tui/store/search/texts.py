@@ -7,7 +7,7 @@ from typing import Final
 from ollm_tui.decode.json_fields import string
 from ollm_tui.decode.json_guard import repaired
 
-LONGEST: Final = 1_000_000
+MAX_LENGTH: Final = 1_000_000
 """Characters of a message that are searched; the rest is left out."""
 
 
@@ -19,7 +19,7 @@ def text_of(body: str) -> str:
         return ""
     if not isinstance(message, dict):
         return ""
-    text = "\n".join(part for part in _parts(message) if part)[:LONGEST]
+    text = "\n".join(part for part in _parts(message) if part)[:MAX_LENGTH]
     return repaired(text).replace("\0", " ")
 
 

@@ -24,7 +24,7 @@ KEPT_BYTES: Final = 256 << 20
 """Bytes of vectors that are kept in memory; those of older messages are read for each search."""
 _SLICE: Final = 512
 """Vectors that numpy compares at once: so many fit into the cache of a processor."""
-_LARGEST: Final = 127
+_MAX_CODE: Final = 127
 _FACTOR: Final = struct.Struct("<f")
 
 Score = tuple[float, int]
@@ -41,9 +41,9 @@ def packed(vector: Sequence[float]) -> bytes | None:
     largest = max(map(abs, vector), default=0.0)
     if not 0 < length < float("inf"):
         return None
-    step = _LARGEST / largest
+    step = _MAX_CODE / largest
     codes = array.array("b", [round(value * step) for value in vector])
-    return _FACTOR.pack(largest / (_LARGEST * length)) + codes.tobytes()
+    return _FACTOR.pack(largest / (_MAX_CODE * length)) + codes.tobytes()
 
 
 @dataclass(frozen=True, slots=True)

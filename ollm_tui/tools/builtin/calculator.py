@@ -22,15 +22,15 @@ from ollm_tui.tools.define import ToolFailure, tool
 
 Number: TypeAlias = Fraction | float
 
-MOST_BITS = 8000
+MAX_BITS = 8000
 """About 2400 digits, in the numerator and in the denominator."""
 Function: TypeAlias = Callable[[Sequence[Number]], Number]
-_LARGEST_FACTORIAL = 800
-_MOST_DECIMALS = 100
+_MAX_FACTORIAL = 800
+_MAX_DECIMALS = 100
 CONSTANTS: Mapping[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
-LONGEST = 1000
-DEEPEST = 50
-_LARGEST_EXPONENT = 400
+MAX_LENGTH = 1000
+MAX_DEPTH = 50
+_MAX_EXPONENT = 400
 _SIGN_NAMES: Mapping[str, str] = {
     "\u00d7": "*",
     "\u00b7": "*",
@@ -71,7 +71,7 @@ def raise_to(base: Number, exponent: Number) -> Number:
     if base == 0 and exponent < 0:
         raise ArithmeticFault("It divides by zero.")
     if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1:
-        if base not in (0, 1, -1) and _bits(base) * abs(exponent) > MOST_BITS:
+        if base not in (0, 1, -1) and _bits(base) * abs(exponent) > MAX_BITS:
             raise _too_large()
         power = exponent.numerator if base not in (1, -1) else exponent.numerator % 2
         return checked(lambda: base**power)
@@ -90,7 +90,7 @@ def checked(work: Callable[[], Number]) -> Number:
         raise ArithmeticFault("It has no value among the real numbers.") from None
     if isinstance(value, float) and not math.isfinite(value):
         raise _too_large()
-    if isinstance(value, Fraction) and _bits(value) > MOST_BITS:
+    if isinstance(value, Fraction) and _bits(value) > MAX_BITS:
         raise _too_large()
     return value
 
@@ -132,9 +132,9 @@ def _round(arguments: Sequence[Number]) -> Number:
     if (
         len(rest) > 1
         or decimals != int(decimals)
-        or not -_MOST_DECIMALS <= decimals <= _MOST_DECIMALS
+        or not -_MAX_DECIMALS <= decimals <= _MAX_DECIMALS
     ):
-        raise ArithmeticFault(f"round takes a value and up to {_MOST_DECIMALS} decimals.")
+        raise ArithmeticFault(f"round takes a value and up to {_MAX_DECIMALS} decimals.")
     scale = Fraction(10) ** int(decimals)
     # Halves are rounded away from zero, as on paper; Python rounds them to even.
     size = Fraction(math.floor(abs(Fraction(value)) * scale + Fraction(1, 2))) / scale
@@ -142,8 +142,8 @@ def _round(arguments: Sequence[Number]) -> Number:
 
 
 def _factorial(value: Number) -> Number:
-    if value < 0 or value != int(value) or value > _LARGEST_FACTORIAL:
-        raise ArithmeticFault(f"factorial takes a whole number from 0 to {_LARGEST_FACTORIAL}.")
+    if value < 0 or value != int(value) or value > _MAX_FACTORIAL:
+        raise ArithmeticFault(f"factorial takes a whole number from 0 to {_MAX_FACTORIAL}.")
     return Fraction(math.factorial(int(value)))
 
 
@@ -184,8 +184,8 @@ def evaluate(expression: str) -> Number:
     Raises:
         ArithmeticFault: it is not an expression, or its value is too large or undefined.
     """
-    if len(expression) > LONGEST:
-        raise ArithmeticFault(f"The expression is longer than {LONGEST} characters.")
+    if len(expression) > MAX_LENGTH:
+        raise ArithmeticFault(f"The expression is longer than {MAX_LENGTH} characters.")
     parser = _Parser(_tokens(expression))
     value = parser.sum()
     parser.expect("end", "")
@@ -297,8 +297,8 @@ class _Parser:
 
     def _deeper(self, rule: Callable[[], Number]) -> Number:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise ArithmeticFault(f"More than {DEEPEST} brackets or powers stand in each other.")
+        if self._depth > MAX_DEPTH:
+            raise ArithmeticFault(f"More than {MAX_DEPTH} brackets or powers stand in each other.")
         value = rule()
         self._depth -= 1
         return value
@@ -314,7 +314,7 @@ class _Parser:
 
 def _number(text: str) -> Number:
     digits, _, exponent = text.lower().partition("e")
-    if abs(int(exponent or "0")) > _LARGEST_EXPONENT:
+    if abs(int(exponent or "0")) > _MAX_EXPONENT:
         raise ArithmeticFault(f"{text} is too large or too small.")
     return Fraction(digits.replace("_", "").rstrip(".")) * Fraction(10) ** int(exponent or "0")
 

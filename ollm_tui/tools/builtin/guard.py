@@ -36,7 +36,7 @@ _KNOWN_PLACES: Final = words(
     """
 )
 """Places in a home folder whose contents are recognised under other names too."""
-_MOST_ENTRIES: Final = 50_000
+_MAX_ENTRIES: Final = 50_000
 _REDACTED: Final = f"[Keys were taken out of this text; each stands as {MARK}.]"
 
 Identity: TypeAlias = tuple[int, int]
@@ -244,7 +244,7 @@ def _with_links(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _contents(places: Iterable[Path]) -> frozenset[Identity]:
-    return frozenset(_identities(islice(_files(places), _MOST_ENTRIES)))
+    return frozenset(_identities(islice(_files(places), _MAX_ENTRIES)))
 
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:

@@ -10,8 +10,8 @@ from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
-MOST_ENTRIES = 500
-MOST_SEEN = 20_000
+MAX_ENTRIES = 500
+MAX_SEEN = 20_000
 
 
 def listing_tool(root: Path, guard: FileGuard) -> FunctionTool:
@@ -35,16 +35,16 @@ def listing_tool(root: Path, guard: FileGuard) -> FunctionTool:
 
 def _list(target: Resolved, include_hidden: bool) -> str:
     with os.scandir(target.fd) as scan:
-        seen = list(itertools.islice(scan, MOST_SEEN + 1))
-        more = len(seen) > MOST_SEEN
-        shown = [entry for entry in seen[:MOST_SEEN] if include_hidden or not is_hidden(entry.name)]
+        seen = list(itertools.islice(scan, MAX_SEEN + 1))
+        more = len(seen) > MAX_SEEN
+        shown = [entry for entry in seen[:MAX_SEEN] if include_hidden or not is_hidden(entry.name)]
         entries = [entry for entry in shown if _may_be_named(target, entry)]
         entries.sort(key=lambda entry: (not _is_folder(entry), entry.name.casefold(), entry.name))
-        lines = [_line(entry) for entry in entries[:MOST_ENTRIES]]
-    hidden, kept = len(seen[:MOST_SEEN]) - len(shown), len(shown) - len(entries)
+        lines = [_line(entry) for entry in entries[:MAX_ENTRIES]]
+    hidden, kept = len(seen[:MAX_SEEN]) - len(shown), len(shown) - len(entries)
     notes = [counted(len(entries), "entry", "entries") + (" or more" if more else "")]
-    if len(entries) > MOST_ENTRIES:
-        notes.append(f"the first {MOST_ENTRIES} are shown")
+    if len(entries) > MAX_ENTRIES:
+        notes.append(f"the first {MAX_ENTRIES} are shown")
     if hidden:
         notes.append(f"{hidden} hidden")
     if kept:

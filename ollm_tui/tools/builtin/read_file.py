@@ -13,7 +13,7 @@ from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 CHUNK_BYTES = 64 * 1024
-MOST_SCANNED_BYTES = 64 * 1024 * 1024
+MAX_SCANNED_BYTES = 64 * 1024 * 1024
 """How far into a file lines are searched."""
 MORE_BYTES = 4096
 """How far behind the last byte that may be returned keys are searched."""
@@ -31,31 +31,31 @@ class Window:
     """Whether the last line is incomplete."""
 
 
-def chunks_of(fd: int, most_bytes: int) -> Iterator[bytes]:
+def chunks_of(fd: int, max_bytes: int) -> Iterator[bytes]:
     """Yield the file's first bytes, chunk by chunk."""
     offset = 0
-    while offset < most_bytes:
-        chunk = os.pread(fd, min(CHUNK_BYTES, most_bytes - offset), offset)
+    while offset < max_bytes:
+        chunk = os.pread(fd, min(CHUNK_BYTES, max_bytes - offset), offset)
         if not chunk:
             return
         offset += len(chunk)
         yield chunk
 
 
-def read_window(fd: int, size: int, first: int, count: int, most_bytes: int) -> Window:
-    """Read `count` lines from line `first` on, but at most `most_bytes` of them."""
+def read_window(fd: int, size: int, first: int, count: int, max_bytes: int) -> Window:
+    """Read `count` lines from line `first` on, but at most `max_bytes` of them."""
     window = Window(first)
     number, scanned, last = 1, 0, b""
-    for chunk in chunks_of(fd, MOST_SCANNED_BYTES):
-        number = _take(window, chunk, number, first + count, most_bytes)
+    for chunk in chunks_of(fd, MAX_SCANNED_BYTES):
+        number = _take(window, chunk, number, first + count, max_bytes)
         scanned += len(chunk)
         last = chunk[-1:]
-    if scanned < MOST_SCANNED_BYTES and scanned >= size:
+    if scanned < MAX_SCANNED_BYTES and scanned >= size:
         window.total = number - 1 if last in {b"", b"\n"} else number
     return window
 
 
-def _take(window: Window, chunk: bytes, number: int, end: int, most_bytes: int) -> int:
+def _take(window: Window, chunk: bytes, number: int, end: int, max_bytes: int) -> int:
     """Add the window's part of a chunk; return the number of the line after its last line feed."""
     start = 0
     while number < window.first and (feed := chunk.find(b"\n", start)) >= 0:
@@ -66,14 +66,14 @@ def _take(window: Window, chunk: bytes, number: int, end: int, most_bytes: int) 
     while number < end and (feed := chunk.find(b"\n", start)) >= 0:
         number, start = number + 1, feed + 1
     taken = chunk[taken_from : start if number >= end else len(chunk)]
-    room = most_bytes - len(window.text)
+    room = max_bytes - len(window.text)
     window.text += taken[:room]
     window.is_cut = window.is_cut or len(taken) > room
     return number + chunk.count(b"\n", start)
 
 
-MOST_LINES = 2000
-MOST_BYTES = 64 * 1024
+MAX_LINES = 2000
+MAX_BYTES = 64 * 1024
 _SNIFFED_BYTES = 8192
 _SHOWN_BYTES = 8
 """Enough to recognise the kind of a file; more could be a compressed key."""
@@ -99,7 +99,7 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
             # All of it is checked, so that a key that spans lines is not returned in two parts.
             if target.watch.holds_keys(_all_of(target.fd)):
                 raise content_refusal(target.shown)
-            return _read(target, start_line, min(line_count, MOST_LINES))
+            return _read(target, start_line, min(line_count, MAX_LINES))
 
     return read_file
 
@@ -110,7 +110,7 @@ def is_binary(start: bytes) -> bool:
 
 
 def _all_of(fd: int) -> Iterator[bytes]:
-    for chunk in chunks_of(fd, MOST_SCANNED_BYTES + MORE_BYTES):
+    for chunk in chunks_of(fd, MAX_SCANNED_BYTES + MORE_BYTES):
         # Searching a large file takes a while, so it ends when the call was cancelled.
         from_thread.check_cancelled()
         yield chunk
@@ -122,7 +122,7 @@ def _read(target: Resolved, start_line: int, line_count: int) -> str:
     if is_binary(start):
         shown = start[:_SHOWN_BYTES].hex(" ")
         return f"[{target.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
-    window = read_window(target.fd, size, start_line, line_count, MOST_BYTES)
+    window = read_window(target.fd, size, start_line, line_count, MAX_BYTES)
     lines = _whole_lines(window)
     if not lines:
         return f"[{target.shown} has {_total(window, size)}; nothing is at line {start_line}]"

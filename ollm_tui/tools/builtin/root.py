@@ -15,9 +15,9 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
 from ollm_tui.tools.define import ToolFailure
 
-LONGEST_PATH = 4096
-MOST_LINKS = 40
-MOST_STEPS = 1000
+MAX_PATH_LENGTH = 4096
+MAX_LINKS = 40
+MAX_STEPS = 1000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _REASONS: Mapping[int, str] = {
     errno.ENOENT: "does not exist",
@@ -162,8 +162,8 @@ def _require_plain(status: os.stat_result) -> None:
 def _split(root: Path, path: str) -> list[str]:
     if "\0" in path:
         raise ToolFailure("A path cannot hold the character NUL.")
-    if len(os.fsencode(_encodable(path))) > LONGEST_PATH:
-        raise ToolFailure(f"The path is longer than {LONGEST_PATH} bytes.")
+    if len(os.fsencode(_encodable(path))) > MAX_PATH_LENGTH:
+        raise ToolFailure(f"The path is longer than {MAX_PATH_LENGTH} bytes.")
     return _below(root, path, path)
 
 
@@ -270,7 +270,7 @@ class _Walk:
 
     def _down(self, name: str) -> None:
         self.opened += 1
-        if self.opened > MOST_STEPS:
+        if self.opened > MAX_STEPS:
             raise ToolFailure("The path takes too many steps.")
         names = (*self.names, name)
         self.watch.require_name(names, is_folder=True)
@@ -294,7 +294,7 @@ class _Walk:
 
     def _follow(self, target: str, left: list[str]) -> None:
         self.links += 1
-        if self.links > MOST_LINKS:
+        if self.links > MAX_LINKS:
             raise OSError(errno.ELOOP, "too many links")
         names = _below(self.root, self.requested, target)
         if target.startswith("/"):

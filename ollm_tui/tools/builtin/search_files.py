@@ -16,14 +16,14 @@ from anyio import from_thread
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
-from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
+from ollm_tui.decode.repeats import MAX_REPEATS, repeats_of
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
 from ollm_tui.tools.builtin.read_file import MORE_BYTES, chunks_of, is_binary
 from ollm_tui.tools.builtin.root import Resolved, open_child, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
-DEEPEST = 32
+MAX_DEPTH = 32
 PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 
 
@@ -37,7 +37,7 @@ class OpenFile:
 
 def files_below(folder: Resolved) -> Generator[OpenFile, None, None]:
     """Yield the files in a folder and its subfolders, except hidden and secret ones."""
-    yield from _files(folder.fd, folder.names, DEEPEST, folder.watch)
+    yield from _files(folder.fd, folder.names, MAX_DEPTH, folder.watch)
 
 
 def fits(names: Sequence[str], glob: str) -> bool:
@@ -80,12 +80,12 @@ def _names(folder_fd: int) -> list[str]:
         return []
 
 
-MOST_MATCHES = 200
-MOST_FILE_BYTES = 2 * 1024 * 1024
-MOST_SECONDS = 8.0
+MAX_MATCHES = 200
+MAX_FILE_BYTES = 2 * 1024 * 1024
+MAX_SECONDS = 8.0
 _PATTERN_SECONDS = 0.5
-_LONGEST_PATTERN = 500
-_LONGEST_LINE = 300
+_MAX_PATTERN_LENGTH = 500
+_MAX_LINE_LENGTH = 300
 
 Matcher: TypeAlias = Callable[[str], bool]
 Mode: TypeAlias = Literal["text", "regex"]
@@ -107,10 +107,10 @@ class _Search:
 
     def is_over(self) -> bool:
         from_thread.check_cancelled()
-        if len(self.lines) >= MOST_MATCHES:
-            self.stopped = f"stopped at {MOST_MATCHES} matches"
+        if len(self.lines) >= MAX_MATCHES:
+            self.stopped = f"stopped at {MAX_MATCHES} matches"
         elif self.clock() > self.ends_at:
-            self.stopped = f"stopped after {MOST_SECONDS:g} s"
+            self.stopped = f"stopped after {MAX_SECONDS:g} s"
         return bool(self.stopped)
 
 
@@ -132,7 +132,7 @@ def searching_tool(
             mode: "text" takes the pattern as it is, "regex" as a regular expression.
         """
         search = _Search(
-            _matcher(pattern, mode), clock() + MOST_SECONDS, clock, 1 if mode == "regex" else 200
+            _matcher(pattern, mode), clock() + MAX_SECONDS, clock, 1 if mode == "regex" else 200
         )
         with resolve_in_root(root, path, guard) as target:
             if target.is_folder:
@@ -147,8 +147,8 @@ def searching_tool(
 
 
 def _matcher(pattern: str, mode: Mode) -> Matcher:
-    if not pattern or len(pattern) > _LONGEST_PATTERN:
-        raise ToolFailure(f"A pattern has 1 to {_LONGEST_PATTERN} characters.")
+    if not pattern or len(pattern) > _MAX_PATTERN_LENGTH:
+        raise ToolFailure(f"A pattern has 1 to {_MAX_PATTERN_LENGTH} characters.")
     return (lambda line: pattern in line) if mode == "text" else _regex_matcher(pattern)
 
 
@@ -156,7 +156,7 @@ def _regex_matcher(pattern: str) -> Matcher:
     # Loaded with the first pattern; most searches are for plain text.
     import regex
 
-    if repeats_of(pattern) > MOST_REPEATS:
+    if repeats_of(pattern) > MAX_REPEATS:
         raise ToolFailure("The pattern repeats too often. Use smaller or fewer counts in {}.")
     try:
         compiled = regex.compile(pattern)
@@ -184,12 +184,12 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
 
 
 def _search_file(search: _Search, file: OpenFile, watch: Watch) -> None:
-    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES + MORE_BYTES))
+    data = b"".join(chunks_of(file.fd, MAX_FILE_BYTES + MORE_BYTES))
     # Before anything is compared: whether a pattern matches would reveal the key.
     if watch.holds_keys([data]):
         search.withheld += 1
         return
-    data = data[:MOST_FILE_BYTES]
+    data = data[:MAX_FILE_BYTES]
     search.files += 1
     if is_binary(data[:8192]):
         return
@@ -197,7 +197,7 @@ def _search_file(search: _Search, file: OpenFile, watch: Watch) -> None:
     for number, raw in enumerate(data.split(b"\n"), 1):
         line = raw.decode(errors="replace").rstrip("\r")
         if search.matches(line):
-            search.lines.append(f"{shown}:{number}: {line[:_LONGEST_LINE]}")
+            search.lines.append(f"{shown}:{number}: {line[:_MAX_LINE_LENGTH]}")
         if number % search.stride == 0 and search.is_over():
             return
 

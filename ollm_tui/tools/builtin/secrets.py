@@ -125,7 +125,7 @@ _STEMS: Final = words(
 )
 _WORDS: Final = frozenset({"credentials", "credential", "creds", "adminsdk", "passwords"})
 _PARENTS: Final = tuple(path.split("/") for path in APP_PARENTS)
-_MOST_FORMS: Final = 40
+_MAX_FORMS: Final = 40
 _ENVIRONMENT: Final = lazy_re(r"\.env(?:rc)?(?:[._ -].*)?|.*\.env")
 _KEY_FILE: Final = lazy_re(
     r"\.?id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._ -].*)?"
@@ -191,7 +191,7 @@ def original_names(name: str) -> Iterator[str]:
     for form in waiting:  # grows during the loop
         yield form
         for origin in _origins(form):
-            if origin not in known and len(known) < _MOST_FORMS:
+            if origin not in known and len(known) < _MAX_FORMS:
                 known.add(origin)
                 waiting.append(origin)
 

@@ -13,10 +13,10 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_NOTES: Final = 100
-LONGEST_NOTE: Final = 500
+MAX_NOTES: Final = 100
+MAX_NOTE_LENGTH: Final = 500
 """Characters."""
-_MOST_BYTES: Final = 400_000
+_MAX_BYTES: Final = 400_000
 _LOCK_S: Final = 5.0
 _HEAD: Final = "Notes that the user keeps for all chats:"
 _SECTION: Final = lazy_re(rf"\n*<notes>\n{_HEAD}\n.*?\n</notes>", re.DOTALL)
@@ -60,8 +60,8 @@ class LastingNotes:
         Raises:
             AIError: they have changed since, there are too many, or the file cannot be written.
         """
-        if len(after) > MOST_NOTES:
-            raise _refusal(f"There are at most {MOST_NOTES} notes.", "/memory rm N removes one.")
+        if len(after) > MAX_NOTES:
+            raise _refusal(f"There are at most {MAX_NOTES} notes.", "/memory rm N removes one.")
         async with self._lock:
             await anyio.to_thread.run_sync(self._write, before, after)
         self.known = after
@@ -70,7 +70,7 @@ class LastingNotes:
         if self.file is None:
             return ()
         try:
-            text = read_bounded(self.file, _MOST_BYTES).decode("utf-8")
+            text = read_bounded(self.file, _MAX_BYTES).decode("utf-8")
         except FileNotFoundError:
             return ()
         except (OSError, ValueError) as error:
@@ -78,7 +78,7 @@ class LastingNotes:
                 f"{self.file} cannot be read: {why_unreadable(error)}.",
                 "Correct or remove the file.",
             ) from error
-        return tuple(filter(None, map(one_line, text.splitlines())))[:MOST_NOTES]
+        return tuple(filter(None, map(one_line, text.splitlines())))[:MAX_NOTES]
 
     def _write(self, before: Notes, after: Notes) -> None:
         if self.file is None:
@@ -119,7 +119,7 @@ def without_notes(system_prompt: str | None) -> str | None:
 
 def one_line(text: str) -> str:
     """Return a note as it is kept: one line without control characters, of bounded length."""
-    return clean_line(" ".join(text.split())).strip()[:LONGEST_NOTE]
+    return clean_line(" ".join(text.split())).strip()[:MAX_NOTE_LENGTH]
 
 
 def with_added(notes: Notes, text: str) -> Notes:
@@ -145,8 +145,8 @@ def checked_note(text: str) -> str:
     Raises:
         AIError: it is empty or too long.
     """
-    if not one_line(text) or len(" ".join(text.split())) > LONGEST_NOTE:
-        raise _refusal(f"A note has 1 to {LONGEST_NOTE} characters.")
+    if not one_line(text) or len(" ".join(text.split())) > MAX_NOTE_LENGTH:
+        raise _refusal(f"A note has 1 to {MAX_NOTE_LENGTH} characters.")
     return one_line(text)
 
 

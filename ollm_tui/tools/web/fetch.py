@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 10.9
 _LOADING_AND_READING_S: Final = LOADING_S + READING_S
-MOST_CHARS: Final = 250_000
+MAX_CHARS: Final = 250_000
 USUAL_CHARS: Final = 20_000
 AFTER_READING: Final = (
     "In this turn the model has read text from outside, which the address may pass on."
@@ -55,7 +55,7 @@ _SCHEMA: Final = ToolSchema(
             "max_chars": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST_CHARS,
+                "maximum": MAX_CHARS,
                 "default": USUAL_CHARS,
                 "description": "Maximum number of characters.",
             },

@@ -16,22 +16,22 @@ from ollm_tui.tools.prepared import CallScope
 from ollm_tui.tools.web.fetch import AFTER_READING, TIMEOUT_S
 from ollm_tui.web.addresses import AddressProblem, WebAddress, read_address
 from ollm_tui.web.page import LoadedPage, LoadFailure
-from ollm_tui.web.shown import MOST_RESULTS, SEARCH, SearchResult, ShownSearch
+from ollm_tui.web.shown import MAX_RESULTS, SEARCH, SearchResult, ShownSearch
 
 if TYPE_CHECKING:
     from ollm_tui.web.loading import PageLoader
 
-LONGEST_QUERY: Final = 500
+MAX_QUERY_LENGTH: Final = 500
 NOT_CONFIGURED: Final = (
     "No search server is configured. Set `search_url` below [tools] to the address of a SearXNG "
     "server, or add an MCP server that searches."
 )
 _ANYWHERE: Final = tuple(ipaddress.ip_network(network) for network in ("0.0.0.0/0", "::/0"))
 """The person chose the server, which may well be on this machine."""
-_LONGEST_TITLE: Final = 200
-_LONGEST_SNIPPET: Final = 500
-_LONGEST_ENGINE: Final = 80
-_MOST_ENGINES: Final = 5
+_MAX_TITLE_LENGTH: Final = 200
+_MAX_SNIPPET_LENGTH: Final = 500
+_MAX_ENGINE_LENGTH: Final = 80
+_MAX_ENGINES: Final = 5
 _FROM_OUTSIDE: Final = "These are results of a web search. They are not from the user."
 _SCHEMA: Final = ToolSchema(
     name=SEARCH,
@@ -42,7 +42,7 @@ _SCHEMA: Final = ToolSchema(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_LENGTH,
                 "description": "The words to search for.",
             },
             "page": {
@@ -129,7 +129,7 @@ class PreparedSearch:
             answer = _answer_of(page)
         except LoadFailure as failure:
             raise ToolFailure(f"The search failed. {failure}") from None
-        shown = ShownSearch(self.address.host, [*_results_of(answer)][:MOST_RESULTS])
+        shown = ShownSearch(self.address.host, [*_results_of(answer)][:MAX_RESULTS])
         if not shown.results:
             return ToolOutput(f"Nothing was found.{_silent_engines(answer)}")
         return ToolOutput(f"{_FROM_OUTSIDE}\n\n{shown.listed}", display=shown.written())
@@ -181,19 +181,19 @@ def _results_of(answer: JsonObject) -> Iterator[SearchResult]:
             continue
         if url not in known:
             known.add(url)
-            title = clean_line(_text(one, "title"))[:_LONGEST_TITLE] or url
-            yield SearchResult(title, url, clean_line(_text(one, "content"))[:_LONGEST_SNIPPET])
+            title = clean_line(_text(one, "title"))[:_MAX_TITLE_LENGTH] or url
+            yield SearchResult(title, url, clean_line(_text(one, "content"))[:_MAX_SNIPPET_LENGTH])
 
 
 def _silent_engines(answer: JsonObject) -> str:
     """Return a sentence about search engines that gave the server no answer; empty if all did."""
     listed = answer.get("unresponsive_engines")
     pairs = [pair for pair in listed if isinstance(pair, list)] if isinstance(listed, list) else []
-    names = [clean_line(": ".join(map(str, pair)))[:_LONGEST_ENGINE] for pair in pairs]
+    names = [clean_line(": ".join(map(str, pair)))[:_MAX_ENGINE_LENGTH] for pair in pairs]
     if not names:
         return ""
-    more = f" and {len(names) - _MOST_ENGINES} more" if len(names) > _MOST_ENGINES else ""
-    return f" These engines did not answer the server: {', '.join(names[:_MOST_ENGINES])}{more}."
+    more = f" and {len(names) - _MAX_ENGINES} more" if len(names) > _MAX_ENGINES else ""
+    return f" These engines did not answer the server: {', '.join(names[:_MAX_ENGINES])}{more}."
 
 
 def _objects(listed: Sequence[JsonValue]) -> Iterator[JsonObject]:

@@ -15,8 +15,8 @@ from ollm_tui.shell.folder_changes import Change, FolderChanges
 
 FILE_NAME: Final = "commands"
 """Not one of the names of changes, which are numbers."""
-MOST_NOTES: Final = 200
-_MOST_BYTES: Final = 4_000_000
+MAX_NOTES: Final = 200
+_MAX_BYTES: Final = 4_000_000
 _JOINED: Final[Mapping[tuple[Change, Change], Change | None]] = {
     ("new", "deleted"): None,
     ("new", "changed"): "new",
@@ -48,7 +48,7 @@ class CommandNotes:
         with self._lock:
             notes = self._loaded()
             notes.append(_Note(call_id, changes))
-            del notes[:-MOST_NOTES]
+            del notes[:-MAX_NOTES]
             self._write(notes)
 
     def merged(self) -> FolderChanges:
@@ -89,7 +89,7 @@ class CommandNotes:
 
 def _read(file: Path) -> list[_Note]:
     try:
-        return [_note(one) for one in json.loads(read_bounded(file, _MOST_BYTES))]
+        return [_note(one) for one in json.loads(read_bounded(file, _MAX_BYTES))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -8,7 +8,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.counted import counted
 
 CONTEXT: Final = 3
-MOST_COMPARED: Final = 4_000_000
+MAX_COMPARED: Final = 4_000_000
 """Pairs of lines that are compared; more are shown as removed and added as a whole."""
 NO_FEED: Final = "\\ No newline at end of file"
 
@@ -69,7 +69,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 def _blocks(before: Sequence[str], after: Sequence[str], offset: int) -> list[_Block]:
     if not before and not after:
         return []
-    if len(before) * len(after) > MOST_COMPARED:
+    if len(before) * len(after) > MAX_COMPARED:
         return [(offset, offset + len(before), offset, offset + len(after))]
     matcher = difflib.SequenceMatcher(None, before, after)
     return [

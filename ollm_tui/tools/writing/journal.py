@@ -25,11 +25,11 @@ from ollm_tui.tools.writing.replacing import (
     replace,
 )
 
-MOST_KEPT_BYTES: Final = 64_000_000
+MAX_KEPT_BYTES: Final = 64_000_000
 """Of one chat; the oldest changes are forgotten first."""
-MOST_CHATS: Final = 100
+MAX_CHATS: Final = 100
 """Folders of chats that are kept."""
-_MOST_FILE: Final = 4_000_000
+_MAX_FILE_BYTES: Final = 4_000_000
 _DIGITS: Final = 8
 
 logger = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ class ChangeJournal:
         diff = diff_of(first.shown, _text(first.old), _text(last.new))
         path = Path(last.root, *last.names)
         try:
-            current: bytes | None = read_bounded(path, _MOST_FILE)
+            current: bytes | None = read_bounded(path, _MAX_FILE_BYTES)
         except (OSError, ValueError):
             current = None
         is_current = current == last.new
@@ -206,7 +206,7 @@ class ChangeJournal:
             return
         for path in sorted(self._folder.glob("*.json")):
             try:
-                yield _entry(json.loads(read_bounded(path, _MOST_FILE)))
+                yield _entry(json.loads(read_bounded(path, _MAX_FILE_BYTES)))
             except (OSError, ValueError, KeyError, TypeError):
                 logger.warning("The change %s cannot be read.", path.name)
 
@@ -224,7 +224,7 @@ class ChangeJournal:
 
     def _shorten(self, entries: list[Entry]) -> None:
         total = sum(entry.size for entry in entries)
-        while total > MOST_KEPT_BYTES and len(entries) > 1:
+        while total > MAX_KEPT_BYTES and len(entries) > 1:
             total -= entries[0].size
             self._forget(entries.pop(0))
 
@@ -237,7 +237,7 @@ def _remove_old(folder: Path) -> None:
     """Remove the oldest chats' folders, so that there is room for one more."""
     with suppress(OSError):
         chats = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
-        for chat in chats[: max(0, len(chats) - MOST_CHATS + 1)]:
+        for chat in chats[: max(0, len(chats) - MAX_CHATS + 1)]:
             shutil.rmtree(chat, ignore_errors=True)
 
 

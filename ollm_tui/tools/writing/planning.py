@@ -9,7 +9,7 @@ from ollm_tui.tools.builtin.root import Place, place_in_root
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.writing.patches import patched
 from ollm_tui.tools.writing.protected import is_protected
-from ollm_tui.tools.writing.replacing import MOST_BYTES, Change, read_place
+from ollm_tui.tools.writing.replacing import MAX_BYTES, Change, read_place
 
 _MARK: Final = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
@@ -90,7 +90,7 @@ class Planner:
             raise ToolFailure(f"{place.shown} is not UTF-8 text, so it cannot be edited.")
 
     def _plan(self, place: Place, old: bytes | None, mode: int | None, new: bytes) -> Plan:
-        if len(new) > MOST_BYTES:
+        if len(new) > MAX_BYTES:
             raise ToolFailure(f"{place.shown} would be larger than 1 MB. Write less at once.")
         if b"\0" in new:
             raise ToolFailure("A text cannot hold the character NUL.")

@@ -16,7 +16,7 @@ from ollm_tui.tools.builtin.guard import FileGuard, content_refusal, shown_path
 from ollm_tui.tools.builtin.root import Place, open_child, place_in_root
 from ollm_tui.tools.define import ToolFailure
 
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """Size of a file that tools change, before and after."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -201,7 +201,7 @@ def _write(fd: int, data: bytes) -> None:
 
 def _read(fd: int) -> bytes:
     content = b""
-    while len(content) <= MOST_BYTES and (part := os.read(fd, MOST_BYTES + 1 - len(content))):
+    while len(content) <= MAX_BYTES and (part := os.read(fd, MAX_BYTES + 1 - len(content))):
         content += part
     return content
 
@@ -213,7 +213,7 @@ def _require_changeable(shown: str, status: os.stat_result) -> None:
         raise ToolFailure(
             f"{shown} has another name elsewhere (a hard link), so tools do not change it."
         )
-    if status.st_size > MOST_BYTES:
+    if status.st_size > MAX_BYTES:
         raise ToolFailure(f"{shown} is larger than 1 MB, so tools do not change it.")
 
 

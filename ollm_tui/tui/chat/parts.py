@@ -21,7 +21,7 @@ from ollm_tui.tui.widgets import ChatHeader, HintLine
 if TYPE_CHECKING:
     from ollm_tui.commands.parse import Suggestions
 
-_LONGEST_PROMPT: Final = 200
+_MAX_PROMPT_LENGTH: Final = 200
 """Characters of a waiting prompt that are looked at; no line shows as many."""
 
 
@@ -144,7 +144,7 @@ def queue_line(
     if not waiting:
         return ""
     them = "it" if len(waiting) == 1 else "them"
-    beginnings = " · ".join(clean_line(text[:_LONGEST_PROMPT].strip()) for text in waiting)
+    beginnings = " · ".join(clean_line(text[:_MAX_PROMPT_LENGTH].strip()) for text in waiting)
     held = " after the error" if is_held else ""
     last = "it" if len(waiting) == 1 else "the last"
     up = f"{key_for('composer.history_previous')} edits {last}"

@@ -28,7 +28,7 @@ from ollm_tui.tui.dialogs import (
 if TYPE_CHECKING:
     from ollm_tui.runtime.saved.chats import SavedChats
 
-_LONGEST_TITLE: Final = 200
+_MAX_TITLE_LENGTH: Final = 200
 _SHOWN_TAGS: Final = 8
 IS_DELETED: Final = "This chat is deleted. Enter restores it."
 IS_GONE_SOON: Final = (
@@ -99,7 +99,7 @@ class ChatActions:
         """Ask for another title."""
         about = "Enter rename · Esc cancel"
         typed = await self.dialogs.ask(LineEntry("Rename this chat", chat.title, about))
-        title = " ".join((typed or "").split())[:_LONGEST_TITLE].rstrip()
+        title = " ".join((typed or "").split())[:_MAX_TITLE_LENGTH].rstrip()
         if not title or title == chat.title:
             return None
         await self.rename_chat(chat.id, title)

@@ -13,7 +13,7 @@ from ollm_tui.tui.widgets import GAP, fit
 
 ChatView: TypeAlias = Literal["chats", "archive", "deleted"]
 """Which chats are listed."""
-_LEAST_TITLE: Final = 22
+_MIN_TITLE_WIDTH: Final = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ChatColumn:
 
 
 _TITLE: Final = ChatColumn(
-    "Title", _LEAST_TITLE, lambda chat, _now: shown_title(chat.title), "title", look=""
+    "Title", _MIN_TITLE_WIDTH, lambda chat, _now: shown_title(chat.title), "title", look=""
 )
 _TAGS: Final = ChatColumn("Tags", 11, lambda chat, _now: shown_tags(chat.tags), look="tag")
 _MODEL: Final = ChatColumn("Model", 17, lambda chat, _now: shown_model(chat.model), "model")

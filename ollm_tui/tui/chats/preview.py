@@ -19,9 +19,9 @@ from ollm_tui.frontend.chat_words import (
 from ollm_tui.store.listing import ChatPreview
 from ollm_tui.store.rows import ConversationSummary, StoredMessage
 
-_MOST_LINES: Final = 8
+_MAX_LINES: Final = 8
 """Lines of a message."""
-_MOST_CHARACTERS: Final = 600
+_MAX_CHARACTERS: Final = 600
 
 
 class PreviewPane(Static):
@@ -68,9 +68,9 @@ def preview_content(chat: ConversationSummary, preview: ChatPreview, now_ms: int
 def _message_lines(stored: StoredMessage) -> Iterator[Content]:
     yield Content.styled(shown_role(stored.message.role), "bold")
     text = stored.message.text.strip()
-    kept = clean(text[:_MOST_CHARACTERS]).splitlines()
-    lines = [line.rstrip() for line in kept if line.strip()][:_MOST_LINES]
-    is_cut = len(text) > _MOST_CHARACTERS or len(kept) > _MOST_LINES
+    kept = clean(text[:_MAX_CHARACTERS]).splitlines()
+    lines = [line.rstrip() for line in kept if line.strip()][:_MAX_LINES]
+    is_cut = len(text) > _MAX_CHARACTERS or len(kept) > _MAX_LINES
     if not lines:
         yield Content.styled("(no text to show here)", "$text-muted")
     for line in lines:

@@ -26,7 +26,7 @@ from ollm_tui.tui.chats.columns import ChatOrder, ChatView
 from ollm_tui.tui.chats.importing import ChatImport
 from ollm_tui.tui.chats.preview import PreviewPane
 from ollm_tui.tui.chats.table import ChatTable
-from ollm_tui.tui.dialogs import LONGEST_FILTER, DialogOpener, Help, LeftOnce
+from ollm_tui.tui.dialogs import MAX_FILTER_LENGTH, DialogOpener, Help, LeftOnce
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, KeyLine, TextField
 
@@ -126,7 +126,7 @@ class ChatsScreen(LeftOnce[ChatsResult | None]):
         """Lay out the screen."""
         yield ChatHeader("Chats", self._shown.model, self._shown.provider)
         with Horizontal(id="filter"):
-            yield TextField(placeholder=PLACEHOLDER, max_length=LONGEST_FILTER, compact=True)
+            yield TextField(placeholder=PLACEHOLDER, max_length=MAX_FILTER_LENGTH, compact=True)
             yield Static("", id="count", markup=False)
         with Horizontal(id="list"):
             yield ChatTable(self._shown.id)

@@ -37,8 +37,8 @@ AGAIN_S: Final = 1.0
 """How often the search is repeated while the index is being made."""
 TYPED_S: Final = 0.3
 """How long the text stays as it is before similar messages are searched."""
-LEAST_TITLE: Final = 16
-_LONGEST: Final = 500
+MIN_TITLE_WIDTH: Final = 16
+_MAX_LENGTH: Final = 500
 _SIMILAR: Final = "Similar messages"
 _ASKER: Final = "you"
 _HELP: Final = (
@@ -61,15 +61,15 @@ def snippet_content(snippet: Snippet) -> Content:
 def hit_content(hit: SearchHit, width: int, now_ms: int) -> Content:
     """Write a result in two lines of `width` cells."""
     ref = ModelRef.parse(hit.model or "")
-    writer = clean_name((ref.model if ref else hit.role)[:_LONGEST])
+    writer = clean_name((ref.model if ref else hit.role)[:_MAX_LENGTH])
     facts = [
         when(hit.created_ms, now_ms).rjust(11),
         fit(_ASKER if hit.role == "user" else writer, 16),
     ]
-    while facts and width - sum(len(fact) + 2 for fact in facts) < LEAST_TITLE:
+    while facts and width - sum(len(fact) + 2 for fact in facts) < MIN_TITLE_WIDTH:
         facts.pop()
     room = max(0, width - sum(len(fact) + 2 for fact in facts))
-    title = clean_line(hit.chat_title[:_LONGEST]).strip() or UNTITLED
+    title = clean_line(hit.chat_title[:_MAX_LENGTH]).strip() or UNTITLED
     return Content.assemble(
         fit(cut(title, room), room),
         ("".join(f"  {fact}" for fact in facts), "$text-muted"),

@@ -12,7 +12,7 @@ from ollm_tui.tui.widgets import RowTable, order_sign
 
 _AHEAD: Final = 20
 """Rows beside those in view that are read with them."""
-_MOST_KEPT: Final = 2000
+_MAX_KEPT: Final = 2000
 """Rows that are kept after they have left the view."""
 
 
@@ -78,7 +78,7 @@ class ChatTable(RowTable[ChatColumn]):
 
     def add_rows(self, rows: Mapping[int, ConversationSummary], asked: Sequence[int]) -> None:
         """Take rows that were read; those that no longer exist are shown as empty."""
-        if len(self._rows) > _MOST_KEPT:
+        if len(self._rows) > _MAX_KEPT:
             self._rows.clear()
             self._wanted.clear()
         for number in asked:

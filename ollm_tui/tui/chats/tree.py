@@ -24,9 +24,9 @@ from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.widgets import cut, fit
 
 TreeAct: TypeAlias = Literal["open", "fork", "delete", "undelete"]
-LEAST_WORDS: Final = 20
+MIN_TEXT_WIDTH: Final = 20
 """Cells that the first words keep before a column goes."""
-MOST_LEVELS: Final = 8
+MAX_LEVELS: Final = 8
 """Forks that are indented; deeper ones stay below each other."""
 _ONE_BRANCH: Final = "This chat has one branch. Edit a message or ask again to begin another one."
 _KEYS: Final = ("tree.open", "tree.fork", "tree.delete", "tree.undelete", "tree.close")
@@ -46,11 +46,11 @@ class TreeChoice:
 def line_content(line: Stretch, width: int, now_ms: int, *, is_shown: bool) -> Content:
     """Write one row in `width` cells; what does not fit is left out from the right."""
     facts = [counted(line.messages, "message").rjust(12), when(line.created_ms, now_ms).rjust(11)]
-    indent = "  " * (min(line.level, MOST_LEVELS) - 1)
+    indent = "  " * (min(line.level, MAX_LEVELS) - 1)
     branch = f"{indent}{'└' if line.is_last else '├'} " if line.level else ""
     head = f"{branch}{_writer(line)}: "
     room = width - 2
-    while facts and room - len(head) - sum(len(fact) + 2 for fact in facts) < LEAST_WORDS:
+    while facts and room - len(head) - sum(len(fact) + 2 for fact in facts) < MIN_TEXT_WIDTH:
         facts.pop()
     room -= sum(len(fact) + 2 for fact in facts)
     words = clean_line(line.words).strip() or "no text"

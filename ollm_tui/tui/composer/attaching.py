@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ollm_tui.attachments.attachment import (
-    MOST_TOGETHER_BYTES,
+    MAX_TOGETHER_BYTES,
     AttachedFile,
     AttachedText,
     Attachment,
@@ -27,7 +27,7 @@ from ollm_tui.attachments.attachment import (
     shown_path,
 )
 from ollm_tui.attachments.paths import FileFinder
-from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions, as_typed
+from ollm_tui.commands.parse import MAX_SUGGESTIONS, Suggestions, as_typed
 from ollm_tui.commands.registry import Completion
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.matching import best_rank
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ollm_tui.frontend.server_offers import ServerOffers
     from ollm_tui.mcp.offers import Part
 
-MOST_PICTURES: Final = 20
+MAX_PICTURES: Final = 20
 """In one message."""
 _READ_WHOLE: Final = 20_000
 """Characters of a prompt up to which all of it stands in the input."""
@@ -193,10 +193,10 @@ class Attaching:
 
     def _require_room(self, picture: AttachedFile) -> None:
         attached = [one for _, one in self.composer.pictures.attached(self.composer.draft)]
-        if len(attached) >= MOST_PICTURES:
-            raise refusal(f"{MOST_PICTURES} files are the limit for one message.")
-        if sum(one.size for one in [*attached, picture]) > MOST_TOGETHER_BYTES:
-            most = MOST_TOGETHER_BYTES // 1_000_000
+        if len(attached) >= MAX_PICTURES:
+            raise refusal(f"{MAX_PICTURES} files are the limit for one message.")
+        if sum(one.size for one in [*attached, picture]) > MAX_TOGETHER_BYTES:
+            most = MAX_TOGETHER_BYTES // 1_000_000
             raise refusal(f"With {picture.name} the files have more than {most} MB together.")
 
     def _warn_of_secrets(self, path: Path) -> None:
@@ -215,7 +215,7 @@ class Attaching:
         self.hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
 
 
-PATIENCE_S: Final = 2.5
+TIMEOUT_S: Final = 2.5
 
 
 @dataclass(slots=True)
@@ -242,7 +242,7 @@ class FileSuggestions:
             return await self._values(query)
         others = self.commands(query.draft) if not query.is_mention else None
         items = others.items if others is not None else ()
-        with anyio.move_on_after(PATIENCE_S):
+        with anyio.move_on_after(TIMEOUT_S):
             offers = self.offers if query.is_mention else None
             if offers is None or offers.named(query.text) is None:
                 items += await self._searched(query.text)
@@ -295,5 +295,5 @@ class FileSuggestions:
             if rank is not None:
                 ranked.append((rank, len(name), name))
         ranked.sort()
-        names = [name for _, _, name in ranked[:MOST_SUGGESTIONS]]
+        names = [name for _, _, name in ranked[:MAX_SUGGESTIONS]]
         return tuple(Completion(name, takes_more=name.endswith("/")) for name in names)

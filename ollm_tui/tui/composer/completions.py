@@ -54,8 +54,8 @@ def open_menu(suggestions: "Suggestions | None") -> Menu | None:
     return Menu(suggestions, 0 if begun and not suggestions.items[0].is_example else None)
 
 
-_LONGEST: Final = 200
-_MENTION: Final = lazy_re(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
+_MAX_LENGTH: Final = 200
+_MENTION: Final = lazy_re(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_MAX_LENGTH}}})\Z")
 _VALUE: Final = lazy_re(
     r"/[\w-]+:[^\s/]+[ \t](?:[^\n]*[ \t])?(?P<argument>[^\s=]+)=(?P<value>[^\s]*)\Z"
 )
@@ -86,15 +86,15 @@ def file_query(draft: str, cursor: int) -> FileQuery | None:
         return FileQuery(draft, match["value"], start, False, match["argument"])
     if draft.startswith("/"):
         return None
-    line = max(draft.rfind("\n", 0, cursor) + 1, cursor - _LONGEST - 2)
+    line = max(draft.rfind("\n", 0, cursor) + 1, cursor - _MAX_LENGTH - 2)
     match = _MENTION.search(draft[line:cursor])
     if match is None:
         return None
     return FileQuery(draft, match["name"], line + match.start("name"), is_mention=True)
 
 
-MOST_ROWS: Final = 10
-_WIDEST_VALUE: Final = 40
+MAX_ROWS: Final = 10
+_MAX_VALUE_WIDTH: Final = 40
 _INDENT: Final = "   "
 """Suggestions stand below each other as the text of the composer does."""
 
@@ -149,7 +149,7 @@ class Completions(Widget):
         menu, width, row = self._menu, self.size.width, self._top + y
         if menu is None or row >= len(menu.items):
             return Strip.blank(width, self.rich_style)
-        column = min(_WIDEST_VALUE, max(cell_len(_value(item)) for item in menu.items))
+        column = min(_MAX_VALUE_WIDTH, max(cell_len(_value(item)) for item in menu.items))
         pieces = _pieces(menu.items[row], column, width, is_chosen=row == menu.index)
         return paint(self, "completions", pieces, width)
 
@@ -161,7 +161,7 @@ class Completions(Widget):
 
 
 def _rows(menu: Menu, screen: Size) -> int:
-    return min(MOST_ROWS, len(menu.items), max(1, screen.height // 2))
+    return min(MAX_ROWS, len(menu.items), max(1, screen.height // 2))
 
 
 def _value(item: "Completion") -> str:

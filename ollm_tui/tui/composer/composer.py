@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ollm_tui.commands.parse import Suggestions
     from ollm_tui.commands.registry import Completion
 
-MOST_ROWS: Final = 8
+MAX_ROWS: Final = 8
 PASTE_GUARD_S: Final = 0.05
 """How long after a paste, and after each key within that time, Enter sends nothing."""
 
@@ -395,5 +395,5 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Grow with the text, up to a third of the screen."""
-        most = max(1, min(MOST_ROWS, viewport.height // 3))
+        most = max(1, min(MAX_ROWS, viewport.height // 3))
         return min(most, max(1, super().get_content_height(container, viewport, width)))

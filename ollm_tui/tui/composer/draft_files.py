@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
 _LIST: Final = "\0"  # begins the list
-MOST_FILES: Final = 20
+MAX_FILES: Final = 20
 NAME: Final = lazy_re(r"[0-9a-f]{16}")
 OwnFiles: TypeAlias = Mapping[str, bytes | str]
 """The bytes of the files beside a draft, by their names."""
@@ -60,7 +60,7 @@ def without_files(kept: str) -> tuple[str, list[KeptFile]]:
         values = []
     if not values:
         return kept, []
-    return text, [file for one in values[:MOST_FILES] if (file := _file(one)) is not None]
+    return text, [file for one in values[:MAX_FILES] if (file := _file(one)) is not None]
 
 
 def _file(listed: "JsonObject") -> KeptFile | None:

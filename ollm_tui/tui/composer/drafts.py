@@ -33,13 +33,13 @@ from ollm_tui.tui.dialogs import Dialogs
 NEW: Final = "new"
 """The key of a chat that has no id yet."""
 LOOK_EVERY_S: Final = 0.5
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """A longer draft is not kept."""
-MOST_KEPT: Final = 500
+MAX_KEPT: Final = 500
 """Further drafts, the oldest ones, are removed."""
-MOST_FILE_BYTES: Final = 200_000_000
+MAX_FILE_BYTES: Final = 200_000_000
 """Files beside all drafts together; the oldest ones are removed."""
-_MOST_OWN_BYTES: Final = 50_000_000
+_MAX_OWN_BYTES: Final = 50_000_000
 _FILE: Final = ".file"
 _ID: Final = lazy_re(r"[0-9A-Za-z-]{1,64}")
 _log: Final = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class DraftFolder:
     def read_own(self, key: str, name: str) -> bytes:
         """Return a file beside the draft of a chat; empty if it is not there any more."""
         try:
-            return read_bounded(_beside(self._path(key), name), _MOST_OWN_BYTES)
+            return read_bounded(_beside(self._path(key), name), _MAX_OWN_BYTES)
         except (OSError, ValueError):
             return b""
 
@@ -91,7 +91,7 @@ class DraftFolder:
 
     def _write(self, key: str, text: str, files: OwnFiles) -> None:
         path, data = self._path(key), text.encode("utf-8", "replace")
-        if not text.strip() or len(data) > MOST_BYTES:
+        if not text.strip() or len(data) > MAX_BYTES:
             path.unlink(missing_ok=True)
             self._keep_files(path, {})
             if key == NEW and self._lock is not None:
@@ -120,7 +120,7 @@ class DraftFolder:
         self._limit_files()
 
     def _limit_files(self) -> None:
-        left = MOST_FILE_BYTES
+        left = MAX_FILE_BYTES
         stats = ((file.lstat(), file) for file in self._folder.glob(f"*{_FILE}"))
         for stat, file in sorted(stats, key=lambda one: one[0].st_mtime, reverse=True):
             left -= stat.st_size
@@ -134,11 +134,11 @@ class DraftFolder:
             drafts = sorted(
                 ((path.lstat().st_mtime, path) for path in self._folder.glob("*.md")), reverse=True
             )
-            for _changed, path in drafts[MOST_KEPT:]:
+            for _changed, path in drafts[MAX_KEPT:]:
                 path.unlink(missing_ok=True)
                 for file in _all_beside(path):
                     file.unlink(missing_ok=True)
-        left = (path for _changed, path in drafts[:MOST_KEPT] if self._is_of_another(path))
+        left = (path for _changed, path in drafts[:MAX_KEPT] if self._is_of_another(path))
         texts = (self._taken(path) for path in left)
         return next(filter(None, texts), "")
 
@@ -178,7 +178,7 @@ class DraftFolder:
     def _read(self, path: Path) -> str:
         self._with_files.update((path.stem, self._own))  # there may be some of another run
         try:
-            return read_bounded(path, MOST_BYTES).decode("utf-8")
+            return read_bounded(path, MAX_BYTES).decode("utf-8")
         except FileNotFoundError:
             return ""
         except (OSError, ValueError) as error:

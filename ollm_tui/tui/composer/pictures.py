@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TOKEN: Final = lazy_re(r"\[(?:Image|Audio|Video|PDF) #(?P<number>[1-9][0-9]{0,5})\]")
-_MOST_KEPT_BYTES: Final = 100_000_000
+_MAX_KEPT_BYTES: Final = 100_000_000
 """How much of what was sent is kept for a draft that comes back."""
 
 
@@ -113,7 +113,7 @@ class DraftPictures:
 
     def _keep(self, number: int, picture: "AttachedFile") -> None:
         self._sent[number] = picture
-        while sum(one.size for one in self._sent.values()) > _MOST_KEPT_BYTES:
+        while sum(one.size for one in self._sent.values()) > _MAX_KEPT_BYTES:
             del self._sent[next(iter(self._sent))]
 
 
@@ -133,7 +133,7 @@ def _blocks(parts: "Sequence[str | AttachedFile]") -> "MessageContent":
     return blocks
 
 
-MOST_LINES: Final = 3
+MAX_LINES: Final = 3
 
 
 def attachment_line(number: int, picture: "AttachedFile") -> str:
@@ -161,7 +161,7 @@ class AttachmentLines(Static):
     def show(self, pictures: "Sequence[tuple[int, AttachedFile]]") -> None:
         """List the files; of many, the first ones and how many more there are."""
         lines = [attachment_line(number, picture) for number, picture in pictures]
-        if len(lines) > MOST_LINES:
-            lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1} more files"]
+        if len(lines) > MAX_LINES:
+            lines[MAX_LINES - 1 :] = [f"and {len(lines) - MAX_LINES + 1} more files"]
         self.set_class(bool(lines), "-shown")
         self.update(Content("\n".join(lines)))

@@ -18,7 +18,7 @@ from ollm_tui.tui.dialogs import Dialog
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.widgets import cut
 
-_LONGEST: Final = 300
+_MAX_LENGTH: Final = 300
 """Characters of a prompt that are looked at; no row shows as many."""
 _KEYS: Final = ("queue.edit", "queue.earlier", "queue.later", "queue.drop", "queue.close")
 QueueAct: TypeAlias = Literal["edit", "drop", "earlier", "later"]
@@ -143,7 +143,9 @@ class QueueDialog(Dialog[WaitingPrompt | None]):
             listed.add_options(
                 [
                     Option(
-                        Content(cut(f"{number}. {clean_line(row.typed[:_LONGEST].strip())}", width))
+                        Content(
+                            cut(f"{number}. {clean_line(row.typed[:_MAX_LENGTH].strip())}", width)
+                        )
                     )
                     for number, row in enumerate(self._rows, 1)
                 ]

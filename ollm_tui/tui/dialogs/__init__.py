@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.dialogs.dialog import LOW_SCREEN, SUSPEND, Dialog, DialogOpener, LeftOnce
     from ollm_tui.tui.dialogs.dialogs import Dialogs
     from ollm_tui.tui.dialogs.filter_list import (
-        LONGEST_FILTER,
+        MAX_FILTER_LENGTH,
         FilterList,
         fill_list,
         move_highlight,
@@ -35,7 +35,7 @@ else:
             "armed": ("ArmedDialog", "WAITING", "named_keys"),
             "dialog": ("Dialog", "DialogOpener", "LOW_SCREEN", "LeftOnce", "SUSPEND"),
             "dialogs": ("Dialogs",),
-            "filter_list": ("FilterList", "LONGEST_FILTER", "fill_list", "move_highlight"),
+            "filter_list": ("FilterList", "MAX_FILTER_LENGTH", "fill_list", "move_highlight"),
             "form": ("ScreenForms",),
             "help": ("Help",),
             "palette": ("Palette", "PaletteEntry", "palette_entries"),
@@ -52,8 +52,8 @@ else:
     )
 
 __all__ = [
-    "LONGEST_FILTER",
     "LOW_SCREEN",
+    "MAX_FILTER_LENGTH",
     "SUSPEND",
     "WAITING",
     "ArmedDialog",

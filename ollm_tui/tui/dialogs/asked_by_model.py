@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ollm_tui.tools.prepared import PersonQuestion
 
 _KEYS_THAT_SCROLL: Final = frozenset({"up", "down", "pageup", "pagedown"})
-LONGEST_ANSWER: Final = 10_000
+MAX_ANSWER_LENGTH: Final = 10_000
 
 
 class AskedByModel(ArmedDialog[str | None]):
@@ -119,7 +119,7 @@ class AskedByModel(ArmedDialog[str | None]):
     @on(Input.Submitted, "#answer")
     def _enter(self, event: Input.Submitted) -> None:
         if event.value.strip():
-            self._close(event.value.strip()[:LONGEST_ANSWER])
+            self._close(event.value.strip()[:MAX_ANSWER_LENGTH])
         else:
             self.remark("Type an answer, or press Esc for none")
 

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.widgets import TextField
 
-LONGEST_FILTER: Final = 200
+MAX_FILTER_LENGTH: Final = 200
 """Each letter matches every row again; no name is as long."""
 
 
@@ -42,7 +42,9 @@ class FilterList(Dialog[ScreenResultType]):
         """Lay out the filter, the list and the line about it."""
         with Vertical():
             yield Static(self.HEADING, classes="title", markup=False)
-            yield TextField(placeholder=self.PLACEHOLDER, max_length=LONGEST_FILTER, compact=True)
+            yield TextField(
+                placeholder=self.PLACEHOLDER, max_length=MAX_FILTER_LENGTH, compact=True
+            )
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 

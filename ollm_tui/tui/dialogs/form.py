@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Ask = Callable[["Screen[Any]"], Awaitable[Any]]
 """Opens a dialog and returns its answer."""
 _LEAVE_OUT: Final = "leave it out"
-_MOST_NAMED: Final = 20
+_MAX_NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _about(one: FormField) -> str:
     name = clean_name(one.shown)
     words = [f"{name}: {spelled_line(one.about)}" if one.about else name]
     if one.kind == "choices":
-        named = ", ".join(clean_name(option.shown) for option in one.options[:_MOST_NAMED])
+        named = ", ".join(clean_name(option.shown) for option in one.options[:_MAX_NAMED])
         words.append(f"Any of {named}; commas between.")
     if one.kind in {"choice", "boolean"}:
         words.append("Enter chooses, Esc cancels.")

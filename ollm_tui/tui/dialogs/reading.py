@@ -24,7 +24,7 @@ from ollm_tui.tui.painters import plain_rows
 
 _BAR = "▌ "
 _NARROWEST = 8
-_LEAST_AROUND = 8
+_MIN_ROWS_AROUND = 8
 """Rows of a low screen that the dialog around it needs."""
 
 
@@ -122,7 +122,7 @@ class Reading(ScrollView, can_focus=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the height of the text, as far as the screen allows."""
-        fewest = max(1, min(3, viewport.height - _LEAST_AROUND))
+        fewest = max(1, min(3, viewport.height - _MIN_ROWS_AROUND))
         return min(len(self._wrapped(width)), max(fewest, viewport.height - self._margin))
 
     def on_resize(self) -> None:

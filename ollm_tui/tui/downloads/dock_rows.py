@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
-from ollm_tui.frontend.download_news import LONGEST, ShownName, title_of
+from ollm_tui.frontend.download_news import MAX_LENGTH, ShownName, title_of
 from ollm_tui.frontend.figures import amount, time_left
 from ollm_tui.tui.widgets import Piece, cut, fit
 
@@ -23,7 +23,7 @@ _STATES: Final["Mapping[JobState, tuple[str, str, str]]"] = {
     "cancelled": ("■", "quiet", "cancelled"),
 }
 """The sign of a state, its look and its word."""
-_LEAST_TITLE, _MOST_TITLE = 12, 32
+_MIN_TITLE_WIDTH, _MAX_TITLE_LENGTH = 12, 32
 _AMOUNT_CELLS: Final = 17
 _NARROW, _WIDE = 64, 100
 """In fewer cells there is no bar; from so many on it is long, and figures have units."""
@@ -37,7 +37,7 @@ _LEAST_FIRST: Final = ("note", "rate", "left")
 def job_lines(job: "Job", width: int, shown_name: ShownName) -> list[list[Piece]]:
     """Return the line of a job, and below it what went wrong and what to do about it."""
     sign, look, _word = _STATES[job.state]
-    title_cells = max(_LEAST_TITLE, min(_MOST_TITLE, width // 3))
+    title_cells = max(_MIN_TITLE_WIDTH, min(_MAX_TITLE_LENGTH, width // 3))
     bar_cells = 0 if width < _NARROW else 10 if width < _WIDE else 20
     line = [
         Piece(f" {sign} ", look),
@@ -60,7 +60,7 @@ def _facts(job: "Job", room: int, *, is_wide: bool) -> list[Piece]:
         facts["state"] = Piece(word, look)
     if job.is_elsewhere:
         facts["elsewhere"] = Piece("in another window", "warning")
-    if note := clean_line(job.note[:LONGEST]).strip():
+    if note := clean_line(job.note[:MAX_LENGTH]).strip():
         facts["note"] = Piece(note, "quiet")
     # a note on a stalled download is cut, but stays
     for least in _LEAST_FIRST if "rate" in facts else ():
@@ -90,7 +90,7 @@ def _problem_lines(job: "Job", width: int) -> list[list[Piece]]:
         return []
     words = " ".join(filter(None, (job.error.message, job.error.hint)))
     room = max(8, width - _INDENT)
-    lines = wrap(clean_line(words[:LONGEST]), room) or [""]
+    lines = wrap(clean_line(words[:MAX_LENGTH]), room) or [""]
     if len(lines) > _PROBLEM_LINES:
         lines = [*lines[: _PROBLEM_LINES - 1], " ".join(lines[_PROBLEM_LINES - 1 :])]
     return [[Piece(" " * _INDENT), Piece(cut(line, room), "error")] for line in lines]

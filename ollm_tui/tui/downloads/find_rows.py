@@ -7,7 +7,7 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
-from ollm_tui.frontend.download_news import LONGEST
+from ollm_tui.frontend.download_news import MAX_LENGTH
 from ollm_tui.frontend.figures import count, parameters, popularity, window
 from ollm_tui.frontend.model_search import (
     EntryRow,
@@ -31,7 +31,7 @@ LOOKS: Final[Mapping[Verdict, str]] = {
     "unknown": "$text-muted",
 }
 """The colour of a verdict."""
-LEAST_NAME: Final = 26
+MIN_NAME_WIDTH: Final = 26
 """Cells of a name before a column is left out."""
 
 
@@ -47,8 +47,8 @@ def row_content(row: FindRow, width: int) -> Content:
 
 
 def _named(title: str, about: str, width: int) -> Content:
-    about = clean_line(about[:LONGEST])
-    name = cut(clean_name(title[:LONGEST]), max(8, width - len(about) - 6))
+    about = clean_line(about[:MAX_LENGTH])
+    name = cut(clean_name(title[:MAX_LENGTH]), max(8, width - len(about) - 6))
     return Content.assemble(("→ ", "$text-accent"), name, "  ", (about, "$text-muted")).truncate(
         max(8, width), ellipsis=True
     )
@@ -76,14 +76,14 @@ def _placed(column: str, text: str) -> str:
 def _columns(width: int) -> tuple[list[str], int]:
     shown = list(_COLUMNS)
     room = width - 2
-    while shown and room - sum(_COLUMNS[name][1] + 2 for name in shown) < LEAST_NAME:
+    while shown and room - sum(_COLUMNS[name][1] + 2 for name in shown) < MIN_NAME_WIDTH:
         shown.pop()
     return shown, max(8, room - sum(_COLUMNS[name][1] + 2 for name in shown))
 
 
 def _entry(row: EntryRow, width: int) -> Content:
     shown, room = _columns(width)
-    name = fit(clean_name(row.entry.name[:LONGEST]), room)
+    name = fit(clean_name(row.entry.name[:MAX_LENGTH]), room)
     cells = ((column, *_cell(row, column)) for column in shown)
     return Content.assemble(
         ("● " if row.entry.installed else "  ", "$text-success"),
@@ -112,7 +112,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, int, Callable[[EntryRow], str]]]] = {
     "size": ("size", 8, lambda row: _size(row.best) if row.best else ""),
     "fit": ("fits", 8, lambda row: fit_short(verdict) if (verdict := row.fit) else ""),
     "downloads": ("downloads", 9, lambda row: _counted(row.entry.downloads)),
-    "licence": ("licence", 12, lambda row: clean_line((row.entry.licence or "")[:LONGEST])),
+    "licence": ("licence", 12, lambda row: clean_line((row.entry.licence or "")[:MAX_LENGTH])),
     "purposes": ("good for", 20, lambda row: purposes_text(row.entry)),
     "likes": ("likes", 5, lambda row: _counted(row.entry.likes)),
     "rating": ("yours", 5, lambda row: stars(row.entry.rating)),
@@ -126,19 +126,19 @@ def about_row(row: FindRow | None, shown: Callable[[ModelRef], str]) -> list[str
         return []
     entry = row.entry
     facts = [
-        clean_line((entry.licence or "")[:LONGEST]),
+        clean_line((entry.licence or "")[:MAX_LENGTH]),
         f"{window(entry.context)} context" if entry.context else "",
         purposes_text(entry, 6),
         popularity(entry.downloads, "download", " a month"),
         popularity(entry.likes, "like"),
         f"yours {stars(entry.rating)}" if entry.rating else "",
     ]
-    here = ", ".join(clean_name(shown(ref)[:LONGEST]) for ref in entry.installed[:3])
+    here = ", ".join(clean_name(shown(ref)[:MAX_LENGTH]) for ref in entry.installed[:3])
     last = [
         f"here as {here}" if here else "",
         f"{clean_name(row.best.quantization)}: {fit_words(row.best.fit)}"
         if row.best and row.best.fit
         else "",
-        clean_line((entry.description or "")[:LONGEST]) if not here else "",
+        clean_line((entry.description or "")[:MAX_LENGTH]) if not here else "",
     ]
     return [line for line in (" · ".join(filter(None, part)) for part in (facts, last)) if line]

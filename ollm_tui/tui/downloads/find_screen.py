@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PAUSE_S: Final = 0.4
 """How long typing must have paused before the hub is asked."""
-LEAST_LETTERS: Final = 2
+MIN_LETTERS: Final = 2
 """Fewer letters are not sent to the hub."""
 _BEST: Final = "the best that fit this machine"
 _HINTS: Final = ("choose", "purpose", "rate", "downloads", "again", "close", "help")
@@ -151,7 +151,7 @@ class FindModels(ShowsDownloads):
     async def _search_hub(self) -> None:
         """Search the hub once typing pauses; a newer search cancels this one."""
         search = self._search
-        if search is None or len(search.hub_words) < LEAST_LETTERS:
+        if search is None or len(search.hub_words) < MIN_LETTERS:
             return
         await self._sleep(PAUSE_S)
         search.is_asking = True

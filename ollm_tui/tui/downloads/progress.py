@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.frontend.download_news import LONGEST, DownloadNews, done_words, failed_words
+from ollm_tui.frontend.download_news import MAX_LENGTH, DownloadNews, done_words, failed_words
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word
@@ -127,7 +127,7 @@ class ChatDownloads:
         # A model chosen on the other screen is in use already.
         if ref is not None and ref != self._chosen:
             address = self.runtime.catalog.shown_address(ref)
-            hint = f"/model {clean_name(address[:LONGEST])} to chat with it."
+            hint = f"/model {clean_name(address[:MAX_LENGTH])} to chat with it."
         self.chat.say(done_words(job, self.runtime.catalog.shown_name), "info", hint)
 
     def _say_failed(self, job: "Job") -> None:

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
-from ollm_tui.frontend.download_news import LONGEST
+from ollm_tui.frontend.download_news import MAX_LENGTH
 from ollm_tui.frontend.figures import parameters, popularity, window
 from ollm_tui.frontend.model_offers import (
     Chosen,
@@ -28,7 +28,7 @@ _LICENCE: Final = 40
 
 def row_content(row: VariantRow, width: int) -> Content:
     """Return one row of `width` cells."""
-    label = fit(clean_name(row.label[:LONGEST]), max(_QUANT_CELLS, width - 48))
+    label = fit(clean_name(row.label[:MAX_LENGTH]), max(_QUANT_CELLS, width - 48))
     amount = (size_text(row.size) if row.size else "").rjust(8)
     verdict = fit_short(row.fit) if row.fit else ""
     look = LOOKS[row.fit.verdict] if row.fit else "$text-muted"
@@ -53,13 +53,13 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
     facts = (
         f"{parameters(many)} parameters" if many else "",
         f"{window(trained)} context" if trained else "",
-        f"licence {cut(clean_line(licence[:LONGEST]), _LICENCE)}" if licence else none,
+        f"licence {cut(clean_line(licence[:MAX_LENGTH]), _LICENCE)}" if licence else none,
         popularity(downloads, "download", " a month"),
         popularity(likes, "like"),
     )
     lines = [" · ".join(filter(None, facts))]
     if model is not None and model.gated:
-        page = f"{clean_line(hub_place[:LONGEST])}/{clean_name(offer.repo[:LONGEST])}"
+        page = f"{clean_line(hub_place[:MAX_LENGTH])}/{clean_name(offer.repo[:MAX_LENGTH])}"
         lines.append(f"Accept its terms at {page}, then set HF_TOKEN to download it.")
     return lines
 
@@ -88,7 +88,7 @@ def target_line(chosen: Chosen) -> str:
     """Return the target and its free space."""
     target = chosen.target
     if target.provider is not None:
-        name = clean_name((chosen.pull_name or "")[:LONGEST])
+        name = clean_name((chosen.pull_name or "")[:MAX_LENGTH])
         return f"To {clean_name(target.label)}, which pulls {name}"
     free = f" · {size_text(target.free)} free" if target.free is not None else ""
     return f"To {clean_name(str(target.folder))}{free}"

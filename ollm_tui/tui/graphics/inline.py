@@ -17,12 +17,12 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.lazy import lazy_re
-from ollm_tui.tui.graphics.kitty import MOST_KEPT, NUMBERS, PLACEHOLDER
+from ollm_tui.tui.graphics.kitty import MAX_KEPT, NUMBERS, PLACEHOLDER
 from ollm_tui.tui.graphics.protocols import CellSize
 from ollm_tui.tui.graphics.sixel import IndexedPixels, sixels, with_palette
 
 InlineProtocol: TypeAlias = Literal["iterm", "sixel"]
-MOST_BYTES: Final = 32 * 2**20
+MAX_BYTES: Final = 32 * 2**20
 """The size of all pictures that are kept, as they are sent."""
 _MARK: Final = f"[{NUMBERS}]"
 _CELL: Final = lazy_re(f"{PLACEHOLDER}({_MARK})({_MARK})({_MARK})")
@@ -147,7 +147,7 @@ class InlinePictures:
 
     def _is_full(self) -> bool:
         size = sum(one.size for one in self._kept.values())
-        return len(self._kept) > MOST_KEPT or size > MOST_BYTES
+        return len(self._kept) > MAX_KEPT or size > MAX_BYTES
 
     def forget(self, picture_id: int) -> None:
         """Keep a picture no longer; a no-op if it is not kept."""

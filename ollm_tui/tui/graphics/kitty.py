@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final
 
 PLACEHOLDER: Final = "\U0010eeee"
-MOST_KEPT: Final = 64
+MAX_KEPT: Final = 64
 """Pictures that the terminal keeps at most; the one sent first is deleted."""
 _CHUNK: Final = 4096
 _RUNS: Final = (
@@ -80,7 +80,7 @@ class KittyPictures:
             sequence = transmission(picture_id, png, columns, rows)
             self._sent[picture_id] = sequence
             self._write(sequence)
-            while len(self._sent) > MOST_KEPT:
+            while len(self._sent) > MAX_KEPT:
                 oldest, _sequence = self._sent.popitem(last=False)
                 self._write(deletion(oldest))
             return picture_id

@@ -16,7 +16,7 @@ _WITHOUT: Final = frozenset({"", "dumb", "linux"})
 """Values of TERM where no question about pictures has an answer."""
 _TRUE_COLOUR: Final = frozenset({"truecolor", "24bit"})
 _SIXEL: Final = 4  # the number of sixel graphics among the attributes of a terminal
-_LEAST_CELL, _LARGEST_CELL = (3, 5), (40, 80)
+_MIN_CELL, _MAX_CELL = (3, 5), (40, 80)
 
 
 class CellSize(NamedTuple):
@@ -57,6 +57,6 @@ def has_sixel(attributes: Iterable[int]) -> bool:
 
 def cell_size(width: int, height: int) -> CellSize | None:
     """Return the size of a cell; None if no terminal has such cells."""
-    fits = _LEAST_CELL[0] <= width <= _LARGEST_CELL[0]
-    fits &= _LEAST_CELL[1] <= height <= _LARGEST_CELL[1]
+    fits = _MIN_CELL[0] <= width <= _MAX_CELL[0]
+    fits &= _MIN_CELL[1] <= height <= _MAX_CELL[1]
     return CellSize(width, height) if fits else None

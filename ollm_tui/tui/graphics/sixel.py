@@ -8,7 +8,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.lazy import lazy_re
 
 BAND: Final = 6
-_MOST_COLOURS: Final = 256
+_MAX_COLOURS: Final = 256
 _START, _END = "\x1bP0;1;0q", "\x1b\\"  # pixels that are not drawn keep what is there
 _CHARACTERS: Final = bytes(range(63, 127)) + bytes(192)
 """By the six bits of a column, the character that draws it."""
@@ -32,7 +32,7 @@ def with_palette(rgb: bytes, width: int, height: int) -> IndexedPixels:
     from PIL import Image
 
     image = Image.frombytes("RGB", (width, height), rgb)
-    indexed = image.quantize(_MOST_COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    indexed = image.quantize(_MAX_COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     return IndexedPixels(width, indexed.tobytes(), bytes(indexed.getpalette("RGB") or ()))
 
 
@@ -54,7 +54,7 @@ def _definition(number: int, palette: bytes) -> str:
 def _band(rows: list[bytes]) -> Iterator[bytes]:
     """Return the line of each colour in a band."""
     for number in sorted(set(b"".join(rows))):
-        is_colour = bytes(number) + b"\x01" + bytes(_MOST_COLOURS - 1 - number)
+        is_colour = bytes(number) + b"\x01" + bytes(_MAX_COLOURS - 1 - number)
         bits = 0
         for line, row in enumerate(rows):
             bits |= int.from_bytes(row.translate(is_colour), "big") << line

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from ollm_tui.tui.graphics.kitty import MOST_KEPT, PLACEHOLDER, KittyPictures
+from ollm_tui.tui.graphics.kitty import MAX_KEPT, PLACEHOLDER, KittyPictures
 from ollm_tui.tui.graphics.protocols import USUAL_CELL, CellSize, PictureProtocol, has_sixel
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 _ASK_ATTRIBUTES: Final = "\x1b[c"
 _ASK_CELL: Final = "\x1b[16t"
-MOST_WAITING: Final = 6
+MAX_WAITING: Final = 6
 """Texts that may wait to be written, about two frames, before pictures are left out."""
 
 
@@ -72,7 +72,7 @@ class TerminalPictures:
             self._write(_ASK_ATTRIBUTES if self._measure() else _ASK_CELL + _ASK_ATTRIBUTES)
         if self._attributes is None:
             self._waiting[when_known] = None
-            if len(self._waiting) > MOST_KEPT:
+            if len(self._waiting) > MAX_KEPT:
                 del self._waiting[next(iter(self._waiting))]
         if wanted == "sixel":
             return wanted
@@ -113,7 +113,7 @@ class TerminalPictures:
         A terminal that is behind gets blanks for pictures, and once it has caught up, the screen
         again.
         """
-        is_behind = waiting > MOST_WAITING
+        is_behind = waiting > MAX_WAITING
         drawn = self._drawn(text, blank=is_behind) if PLACEHOLDER in text else text
         self._is_owing |= is_behind and drawn != text
         if self._is_owing and not waiting:

@@ -18,10 +18,10 @@ from ollm_tui.tui.widgets import cut, cut_start
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None
 
-_MOST_HOSTS: Final = 2  # recipients of a mail that are listed; the whole address has all
+_MAX_HOSTS: Final = 2  # recipients of a mail that are listed; the whole address has all
 _COLUMN: Final = 11
 _ROWS_AROUND: Final = 12
-_WIDEST: Final = 84
+_MAX_WIDTH: Final = 84
 _NARROWEST: Final = 12
 _EDGES: Final = 8  # cells of the border and the padding
 
@@ -54,7 +54,7 @@ class OpenLink(ArmedDialog[LinkAnswer]):
     def compose(self) -> ComposeResult:
         """Lay out the parts and the whole address."""
         target = self._target
-        inner = min(_WIDEST, self.app.size.width * 94 // 100) - _EDGES
+        inner = min(_MAX_WIDTH, self.app.size.width * 94 // 100) - _EDGES
         room = max(_NARROWEST, inner - _COLUMN)
         if isinstance(target, LinkTarget):
             title, warnings = "Open this link?", list(_warnings(target))
@@ -109,11 +109,11 @@ def _warnings(target: LinkTarget) -> Iterator[str]:
 def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
     """Yield the parts of an address by name, each cut to one row."""
     yield "Scheme", target.scheme
-    for host in target.hosts[:_MOST_HOSTS]:
+    for host in target.hosts[:_MAX_HOSTS]:
         yield "Host", cut_start(host.ascii, room)
         if host.is_international:
             yield "Written as", cut_start(clean_name(host.written), room)
-    if (more := len(target.hosts) - _MOST_HOSTS) > 0:
+    if (more := len(target.hosts) - _MAX_HOSTS) > 0:
         yield "", f"and {counted(more, 'more recipient')}"
     if target.user:
         yield "Before @", cut(target.user, room)

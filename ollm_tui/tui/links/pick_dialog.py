@@ -13,7 +13,7 @@ from ollm_tui.tui.dialogs import FilterList
 from ollm_tui.tui.painters import FoundLink
 from ollm_tui.tui.widgets import cut
 
-MOST: Final = 300
+MAX_LINKS: Final = 300
 """Rows listed at once; typing finds the others."""
 _LOOKED_AT: Final = 2_000
 
@@ -40,8 +40,10 @@ class PickLink(FilterList[str | None]):
         ]
         width = self.row_width
         rows = [Option(Content(cut(label, width)), id=str(number)) for number, label in kept]
-        self.fill(rows[:MOST], mark=mark)
-        more = f"{len(kept) - MOST:,} more: type to find them · " if len(kept) > MOST else ""
+        self.fill(rows[:MAX_LINKS], mark=mark)
+        more = (
+            f"{len(kept) - MAX_LINKS:,} more: type to find them · " if len(kept) > MAX_LINKS else ""
+        )
         self.say(f"{more}Enter open · Esc close" if kept else "No link matches.")
 
     @on(OptionList.OptionSelected)

@@ -16,7 +16,7 @@ ColumnId: TypeAlias = Literal[
     "name", "provider", "size", "quant", "context", "can", "loaded", "modified", "fit"
 ]
 SortKey: TypeAlias = str | float | tuple[int, str]
-_LEAST_NAME: Final = 18
+_MIN_NAME_WIDTH: Final = 18
 _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
     *(("can", 20), ("name", 26), ("provider", 15), ("name", 40)),
     *(("can", 35), ("provider", 20), ("name", 500)),
@@ -112,7 +112,7 @@ def _size_text(entry: ModelEntry) -> str:
 
 
 COLUMNS: Final[tuple[Column, ...]] = (
-    Column("name", "Name", _LEAST_NAME, lambda one: one.name, lambda one: one.name.casefold()),
+    Column("name", "Name", _MIN_NAME_WIDTH, lambda one: one.name, lambda one: one.name.casefold()),
     Column(
         "provider", "Provider", 12, lambda one: one.provider, lambda one: one.provider.casefold()
     ),

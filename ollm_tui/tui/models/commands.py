@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.models.details import DetailsAnswer
 
 _NOT_FROM_A_CHAT: Final = "copy"
-_PATIENCE_S: Final = 1.5
+_TIMEOUT_S: Final = 1.5
 """How long a prompt may take before the chat says why."""
 
 
@@ -47,7 +47,7 @@ class ModelCommands:
 
     async def _show_prompt(self, text: str) -> None:
         words = "Getting the prompt. The engine may have to load the model for that."
-        later = asyncio.get_running_loop().call_later(_PATIENCE_S, self.chat.say, words)
+        later = asyncio.get_running_loop().call_later(_TIMEOUT_S, self.chat.say, words)
         try:
             prompt = await self.runtime.exact_prompt(self.chat.conversation, text)
         finally:

@@ -16,7 +16,7 @@ from ollm_tui.runtime.model_lookup import gpu_share_of
 if TYPE_CHECKING:
     from ollm_tui.library.fit import Fit
 
-LONGEST: Final = 500
+MAX_LENGTH: Final = 500
 """Characters of a foreign name that are used; no line shows as many."""
 LIST_TIMEOUT_S: Final = 5.0
 """How long a provider may take to list its models."""
@@ -80,12 +80,12 @@ class ModelEntry:
     @cached_property
     def name(self) -> str:
         """The name, cleaned for the screen."""
-        return clean_name(self.ref.model[:LONGEST])
+        return clean_name(self.ref.model[:MAX_LENGTH])
 
     @cached_property
     def provider(self) -> str:
         """The provider's name, cleaned for the screen."""
-        return clean_name(self.label[:LONGEST])
+        return clean_name(self.label[:MAX_LENGTH])
 
     @cached_property
     def abilities(self) -> list[str]:
@@ -96,7 +96,7 @@ class ModelEntry:
     def quantization(self) -> str:
         """The quantization, cleaned for the screen; empty if it is not known."""
         declared = self.info.details.get("quantization")
-        return clean_name(declared[:LONGEST]) if isinstance(declared, str) else ""
+        return clean_name(declared[:MAX_LENGTH]) if isinstance(declared, str) else ""
 
     @property
     def is_loaded(self) -> bool | None:

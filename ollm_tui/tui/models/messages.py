@@ -15,16 +15,16 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from ollm_tui.tui.models.entry import LONGEST
+from ollm_tui.tui.models.entry import MAX_LENGTH
 
-MOST_IN_MEMORY = 3
-MOST_PROBLEMS = 4
+MAX_IN_MEMORY = 3
+MAX_PROBLEMS = 4
 
 
 def memory_lines(running: Mapping[ModelRef, ModelInfo], now: datetime) -> list[str]:
     """Return a line for each loaded model: its size, where it is and until when."""
     lines = [_memory_line(ref, info, now) for ref, info in running.items()]
-    return _first(lines, MOST_IN_MEMORY, "more in memory")
+    return _first(lines, MAX_IN_MEMORY, "more in memory")
 
 
 def _first(lines: list[str], most: int, more: str) -> list[str]:
@@ -37,7 +37,7 @@ def _memory_line(ref: ModelRef, info: ModelInfo, now: datetime) -> str:
     share = gpu_share_of(info)
     on_gpu = "" if share is None else f"{round(100 * share)} % GPU"
     memory = ", ".join(part for part in (amount, on_gpu) if part)
-    parts = (clean_name(ref.model[:LONGEST]), memory or "in memory", _time_left(info, now))
+    parts = (clean_name(ref.model[:MAX_LENGTH]), memory or "in memory", _time_left(info, now))
     return " · ".join(part for part in parts if part)
 
 
@@ -58,12 +58,12 @@ def _time_left(info: ModelInfo, now: datetime) -> str:
 def problem_lines(listings: Iterable[Listing]) -> list[str]:
     """Return a line with the next step for each provider without a list, at most a few."""
     lines = [problem_line(one.label, str(one.problem)) for one in listings if one.problem]
-    return _first(lines, MOST_PROBLEMS, "more")
+    return _first(lines, MAX_PROBLEMS, "more")
 
 
 def problem_line(label: str, problem: str) -> str:
     """Return a problem with the name of its provider in front, unless it begins with it."""
-    name, words = clean_name(label[:LONGEST]), clean_line(problem)
+    name, words = clean_name(label[:MAX_LENGTH]), clean_line(problem)
     return words if words.startswith(name) else f"{name}: {words}"
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.media.task_defaults import TaskDefaults
     from ollm_tui.runtime.other_models import OtherFolders
 
-LEAST_NAME = 22
+MIN_NAME_WIDTH = 22
 """Cells of a name before a column is left out."""
 _OTHERS: Final = "For other tasks: Enter makes it the default"
 
@@ -98,7 +98,7 @@ def row_content(row: ModelEntry, width: int, *, is_current: bool, names_provider
         _purpose(row).ljust(24),
     ]
     room = width - 3
-    while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:
+    while facts and room - sum(len(fact) + 2 for fact in facts) < MIN_NAME_WIDTH:
         facts.pop()
     room -= sum(len(fact) + 2 for fact in facts)
     name = _shortened(clean_name(row.ref.model), max(8, room))

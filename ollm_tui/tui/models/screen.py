@@ -15,7 +15,7 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.frontend.model_facts import can_chat, why_no_chat
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import (
-    LONGEST_FILTER,
+    MAX_FILTER_LENGTH,
     ChoiceRow,
     DialogOpener,
     Help,
@@ -107,7 +107,7 @@ class ModelsScreen(ShowsDownloads):
         with Horizontal(id="filter"):
             yield TextField(
                 placeholder="Filter by name, provider or ability",
-                max_length=LONGEST_FILTER,
+                max_length=MAX_FILTER_LENGTH,
                 compact=True,
             )
             yield Static("", id="count", markup=False)

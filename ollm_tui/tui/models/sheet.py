@@ -25,14 +25,14 @@ from ollm_tui.tui.transcript import restyled
 SLICE_S: Final = 0.008
 """How long layout may block the screen at a time."""
 PAUSE_S: Final = 0.002
-MOST_ROWS: Final = 200_000
+MAX_ROWS: Final = 200_000
 """Rows below are not shown; a copy has all of the text."""
 _BAR: Final = "▌"
 _ABOVE: Final = 2
 """Rows shown above a match."""
 _LOOKS: Final = ("title", "name", "value", "note", "text", "bar", "match")
 _NARROWEST: Final = 20
-_WIDEST: Final = 100
+_MAX_WIDTH: Final = 100
 
 
 class Sheet(ScrollView, can_focus=True):
@@ -92,7 +92,9 @@ class Sheet(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Lay out for the new width; the current section stays in view."""
-        width = min(_WIDEST, max(_NARROWEST, self.size.width - self.styles.scrollbar_size_vertical))
+        width = min(
+            _MAX_WIDTH, max(_NARROWEST, self.size.width - self.styles.scrollbar_size_vertical)
+        )
         if width != self._width:
             self._width = width
             self._lines, self._rows, self._heads = [], [], []
@@ -115,7 +117,7 @@ class Sheet(ScrollView, can_focus=True):
         until, width = self._clock() + SLICE_S, self._width
         for count, row in enumerate(self._layout):
             self._rows.append(row)
-            if len(self._rows) >= MOST_ROWS:
+            if len(self._rows) >= MAX_ROWS:
                 self._layout = iter(())
                 self.is_whole = True
                 break

@@ -15,7 +15,7 @@ PIECE: Final = 4096
 """Code points per line; a longer line is split."""
 LINE_END: Final = "⏎\n"
 """How the end of a line is shown in a prompt, where each one counts."""
-WIDEST_NAME: Final = 18
+MAX_NAME_WIDTH: Final = 18
 _INDENT: Final = 2
 _GAP: Final = 2
 
@@ -63,7 +63,7 @@ def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Lin
 
 def _column(facts: Sequence[Fact], width: int) -> int:
     widest = max((len(fact.name) for fact in facts), default=0)
-    return min(widest, WIDEST_NAME, max(1, width * 2 // 5))
+    return min(widest, MAX_NAME_WIDTH, max(1, width * 2 // 5))
 
 
 def _fact(section: int, fact: Fact, column: int) -> Iterator[Line]:

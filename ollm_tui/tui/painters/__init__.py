@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from ollm_tui.tui.painters.sections import Kind, Section
     from ollm_tui.tui.painters.tool_call import (
-        MOST_OUTPUT,
+        MAX_OUTPUT_LENGTH,
         OPEN_ROWS,
         PEEK_ROWS,
         Fold,
@@ -79,7 +79,7 @@ else:
             ),
             "tool_call": (
                 "Fold",
-                "MOST_OUTPUT",
+                "MAX_OUTPUT_LENGTH",
                 "OPEN_ROWS",
                 "PEEK_ROWS",
                 "ToolCall",
@@ -94,7 +94,7 @@ else:
 
 __all__ = [
     "BLANK",
-    "MOST_OUTPUT",
+    "MAX_OUTPUT_LENGTH",
     "OPEN_ROWS",
     "PEEK_ROWS",
     "Canvas",

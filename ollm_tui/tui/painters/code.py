@@ -18,10 +18,10 @@ from ollm_tui.tui.painters.sections import Kind, Section
 from ollm_tui.tui.painters.wrapping import wrap_spans
 from ollm_tui.tui.widgets import cut
 
-LONGEST_LINE = 2000
+MAX_LINE_LENGTH = 2000
 """Code lines beyond this are shown without colours."""
-MOST_LINES = 50_000
-MOST_CHARS = 2_000_000
+MAX_LINES = 50_000
+MAX_CHARS = 2_000_000
 """Colours end here in one block."""
 OPEN_LINES = 2000
 """Colours end here while a block is open; it gets the others when it is closed."""
@@ -95,7 +95,7 @@ def highlighted(lines: Sequence[str], language: str, palette: Palette) -> Iterat
 def code_meanings(text: str, language: str) -> Sequence[str]:
     """Return what each character of code is, such as `keyword`; empty where it is nothing known."""
     meanings: list[str] = []
-    if len(text) <= MOST_CHARS:
+    if len(text) <= MAX_CHARS:
         for token, value in tokens(language, text):
             if not text.startswith(value, len(meanings)):  # some lexers lose characters
                 break
@@ -151,7 +151,7 @@ def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[S
         chars = 0
         for line in rest:
             chars += len(line)
-            if len(line) > LONGEST_LINE or chars > MOST_CHARS or len(coloured) == MOST_LINES:
+            if len(line) > MAX_LINE_LENGTH or chars > MAX_CHARS or len(coloured) == MAX_LINES:
                 stopper = line
                 break
             coloured.append(line)
@@ -229,7 +229,7 @@ class GrowingCode:
         chunk: list[str] = []
         size = 0
         for line in self._lines[self._start : self._start + _OPEN_CHUNK]:
-            if len(line) > LONGEST_LINE:
+            if len(line) > MAX_LINE_LENGTH:
                 if not self._grow_tail(chunk, line):
                     self._pass(len(chunk) + 1)
                 return True
@@ -239,7 +239,7 @@ class GrowingCode:
                 self._paint(chunk, "")
                 self._pass(len(chunk))
                 return True
-        if len(partial) > LONGEST_LINE:
+        if len(partial) > MAX_LINE_LENGTH:
             return self._grow_tail(chunk, partial)
         self._tail = None
         self._paint(chunk, partial)

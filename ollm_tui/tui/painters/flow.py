@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BULLETS = "•◦▪"
-LONGEST = 60_000
-_MOST_COST = 2500
+MAX_LENGTH = 60_000
+_MAX_COST = 2500
 _COSTLY = re.compile(r"\n|\||[-*+.)] ")
 _NARROWEST = 12
 
 
 def too_costly(source: str) -> bool:
     """Whether cutting this into blocks, which cannot be interrupted, would hold up the screen."""
-    return len(source) > LONGEST or sum(1 for _ in _COSTLY.finditer(source)) > _MOST_COST
+    return len(source) > MAX_LENGTH or sum(1 for _ in _COSTLY.finditer(source)) > _MAX_COST
 
 
 def text_rows(text: str, style: Style, canvas: Canvas) -> Iterator[Step]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-LONGEST: Final = 4_000
+MAX_LENGTH: Final = 4_000
 """Characters between the delimiters of a formula; beyond, it is text."""
 _CONVERTER: Final = "ollm_tui.tui.painters.latex"
 _WAIT_S: Final = 0.005
@@ -63,7 +63,7 @@ def formulas(text: str) -> dict[int, Formula]:
             continue
         end, after = tokens[closer][1:]
         source = text[inside:end]
-        if end - inside <= LONGEST and _is_formula(text, mark, start, source, after):
+        if end - inside <= MAX_LENGTH and _is_formula(text, mark, start, source, after):
             starts[start] = Formula(after, source)
             at = closer + 1
     return starts
@@ -204,7 +204,7 @@ def formula_rows(source: str, canvas: Canvas) -> Iterator[Step]:
     behind = text[closer + 2 :].strip()
     while not is_loaded():
         yield None
-    lines = _converted(text[2:closer].strip()) if closer > 0 and len(behind) <= LONGEST else None
+    lines = _converted(text[2:closer].strip()) if closer > 0 and len(behind) <= MAX_LENGTH else None
     if lines is None:
         yield from plain_rows(source, canvas.width, canvas.palette.text)
     else:

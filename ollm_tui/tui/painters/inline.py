@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_NESTING = 60
-LONGEST = 100_000
-MOST_BRACKETS = 500
+MAX_LENGTH = 100_000
+MAX_BRACKETS = 500
 """Brackets of a short text; a long one may have one in twenty characters more."""
 _MARKS = re.compile(r"[\\`*_~\[!<&$]")
 _NEWLINE = re.compile(r" *\n *")
@@ -52,7 +52,7 @@ def parser(*, maths: bool = False) -> "MarkdownIt":
 
 def too_costly(text: str) -> bool:
     """Whether parsing this text would take seconds, so that it is shown as it is."""
-    return len(text) > LONGEST or text.count("[") > MOST_BRACKETS + len(text) // 20
+    return len(text) > MAX_LENGTH or text.count("[") > MAX_BRACKETS + len(text) // 20
 
 
 def inline_spans(text: str, base: Style, canvas: Canvas) -> list[list[Span]]:

@@ -10,16 +10,16 @@ from rich.segment import Segment
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.json_guard import BadJson, parse_json, unfenced
-from ollm_tui.decode.json_tree import MOST_LINES, JsonTree, Path, TreeLine
+from ollm_tui.decode.json_tree import MAX_LINES, JsonTree, Path, TreeLine
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.tui.painters.painter import Change, Painter, RowList, WholePainter
 from ollm_tui.tui.painters.rows import Canvas, Palette, Row, Span
 from ollm_tui.tui.painters.wrapping import wrap_spans
 
-MOST_CHARS: Final = 100_000
+MAX_CHARS: Final = 100_000
 """A longer text is shown as it is: reading it would hold up the keys."""
-_LONGEST_VALUE: Final = 4_000
-_LONGEST_KEY: Final = 200
+_MAX_VALUE_LENGTH: Final = 4_000
+_MAX_KEY_LENGTH: Final = 200
 _INDENT: Final = 2
 
 
@@ -65,7 +65,7 @@ class TreePainter(WholePainter):
     def _painted(self) -> Iterator[tuple[Row, Path | None]]:
         dim = self._canvas.palette.dim
         for number, line in enumerate(self._tree.lines()):
-            if number == MOST_LINES:
+            if number == MAX_LINES:
                 yield (
                     Row((Segment("… more is not shown; a copy of the message has all", dim),)),
                     None,
@@ -89,7 +89,7 @@ def _spans(line: TreeLine, palette: Palette) -> list[Span]:
     """Return the words of a line with their styles."""
     label = f"[{line.path[-1]}]" if line.path else ""
     if line.key is not None:
-        label = clean_line(line.key[:_LONGEST_KEY]) or '""'
+        label = clean_line(line.key[:_MAX_KEY_LENGTH]) or '""'
     spans: list[Span] = [(label, palette.text + (palette.name if line.key else palette.dim))]
     if line.is_open:
         return spans
@@ -102,8 +102,8 @@ def _spans(line: TreeLine, palette: Palette) -> list[Span]:
 
 def _scalar(value: JsonValue, palette: Palette) -> Span:
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) > _LONGEST_VALUE:
-        text = f"{text[:_LONGEST_VALUE]}…"
+    if len(text) > _MAX_VALUE_LENGTH:
+        text = f"{text[:_MAX_VALUE_LENGTH]}…"
     match value:
         case str():
             style = palette.string
@@ -143,7 +143,7 @@ class TreeSource:
         """One row for each line of the tree."""
         if self.tree is None:
             return self.text.count("\n") + 3 + len(self.text) // max(canvas.width, 1)
-        return sum(1 for _line, _number in zip(self.tree.lines(), range(MOST_LINES), strict=False))
+        return sum(1 for _line, _number in zip(self.tree.lines(), range(MAX_LINES), strict=False))
 
     def unfolded(self) -> "TreeSource":
         """Return the same with everything open."""
@@ -154,7 +154,7 @@ class TreeSource:
 
 
 def _tree_of(text: str) -> JsonTree | None:
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         return None
     try:
         return JsonTree(parse_json(unfenced(text)))

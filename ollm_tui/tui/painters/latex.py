@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 logging.getLogger("pylatexenc").addHandler(logging.NullHandler())
 logging.getLogger("pylatexenc").propagate = False
 
-LONGEST: Final = 800
+MAX_LENGTH: Final = 800
 """Characters of a formula that is converted; this many take about 10 ms."""
-_DEEPEST: Final = 25
+_MAX_DEPTH: Final = 25
 _KEPT: Final = 1024
 _BRACES: Final = re.compile(r"(?<!\\)[{}]")
 _NO_BASE: Final = re.compile(r"[\^_]\s*[\^_]")
@@ -321,13 +321,13 @@ def _specs() -> "tuple[LatexContextDb, _Converter]":
 
 def _is_within_limits(source: str) -> bool:
     """Whether a formula is short and shallow enough to be converted in one step."""
-    if len(source) > LONGEST or _NO_BASE.search(source):
+    if len(source) > MAX_LENGTH or _NO_BASE.search(source):
         return False
     depth = deepest = 0
     for brace in _BRACES.findall(source):
         depth += 1 if brace == "{" else -1
         deepest = max(deepest, depth)
-    return deepest <= _DEEPEST and source.count("\\begin") <= _DEEPEST
+    return deepest <= _MAX_DEPTH and source.count("\\begin") <= _MAX_DEPTH
 
 
 @lru_cache(maxsize=_KEPT)

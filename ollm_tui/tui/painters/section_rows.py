@@ -22,7 +22,7 @@ from ollm_tui.tui.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.painters.rows import Canvas, Row, Step
 from ollm_tui.tui.painters.sections import Kind, Section
 from ollm_tui.tui.painters.table import (
-    LONGEST_ROW,
+    MAX_ROW_LENGTH,
     Cell,
     Columns,
     body_rows,
@@ -146,7 +146,7 @@ class GrowingTable:
         self._extra = 0
         lines = section.lines
         while self._done < len(lines):
-            if self._done <= 1 or len(lines[self._done]) <= LONGEST_ROW:
+            if self._done <= 1 or len(lines[self._done]) <= MAX_ROW_LENGTH:
                 if not is_ready(lines[self._done], self._canvas, deadline):
                     return True
                 self._add(lines)
@@ -155,7 +155,7 @@ class GrowingTable:
                 self._done += 1
             if monotonic() > deadline:
                 return self._done < len(lines)
-        if len(partial) > LONGEST_ROW:
+        if len(partial) > MAX_ROW_LENGTH:
             return self._grow_tail(partial)
         self._tail = None
         if partial and self._columns.aligns:

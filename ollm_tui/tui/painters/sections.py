@@ -87,10 +87,10 @@ class Section:
         return "\n".join(self.lines)
 
 
-LONGEST_HEAD = 4000
+MAX_HEAD_LENGTH = 4000
 """A line with more characters is never the head of a table."""
-_LONGEST_SYNTAX = 2000
-_MOST_COLUMNS = 100
+_MAX_SYNTAX_LENGTH = 2000
+_MAX_COLUMNS = 100
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ ]|$)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ ]*){3,}|(?:\*[ ]*){3,}|(?:_[ ]*){3,})$")
@@ -129,11 +129,11 @@ def _closes(fence: str, line: str) -> bool:
 
 
 def _heads_table(line: str, delimiter: str) -> bool:
-    if len(delimiter) > _LONGEST_SYNTAX or len(line) > LONGEST_HEAD or "|" not in line:
+    if len(delimiter) > _MAX_SYNTAX_LENGTH or len(line) > MAX_HEAD_LENGTH or "|" not in line:
         return False
     if not _DELIMITER.match(delimiter):
         return False
-    return len(split_cells(line)) == len(split_cells(delimiter)) <= _MOST_COLUMNS
+    return len(split_cells(line)) == len(split_cells(delimiter)) <= _MAX_COLUMNS
 
 
 def classify(line: str) -> Section:
@@ -143,7 +143,7 @@ def classify(line: str) -> Section:
     if (fence := _fence_of(line)) is not None:
         language = next(iter(fence[3].split(maxsplit=1)), "")
         return Section(Kind.FENCE, fence=fence[2], indent=len(fence[1]), language=language)
-    if len(line) < _LONGEST_SYNTAX and _RULE.match(line):
+    if len(line) < _MAX_SYNTAX_LENGTH and _RULE.match(line):
         return Section(Kind.RULE, closed=True)
     item = _ITEM.match(line)
     return _text_section(line) if item is None else _item(item)

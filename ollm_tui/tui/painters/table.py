@@ -10,7 +10,7 @@ from ollm_tui.tui.painters.formulas import load_steps
 from ollm_tui.tui.painters.inline import formatted_at_once
 from ollm_tui.tui.painters.plain import plain_rows
 from ollm_tui.tui.painters.rows import BOLD, Canvas, Row, Span, Step, row_cells
-from ollm_tui.tui.painters.sections import LONGEST_HEAD, split_cells
+from ollm_tui.tui.painters.sections import MAX_HEAD_LENGTH, split_cells
 from ollm_tui.tui.painters.wrapping import wrap_spans, wrapped_rows
 
 Cell = list[Span]
@@ -18,9 +18,9 @@ Cell = list[Span]
 _MEASURED_CELLS = 600
 _MEASURED_ROWS = 120
 _MEASURED_CHARS = 10_000
-LONGEST_ROW = LONGEST_HEAD
+MAX_ROW_LENGTH = MAX_HEAD_LENGTH
 """A source line longer than this is shown as it is."""
-WIDEST_CELL = 60
+MAX_CELL_WIDTH = 60
 """Cells of a column of a table that scrolls sideways; longer texts are wrapped."""
 _BETWEEN = " │ "
 _THINNEST = 5
@@ -88,7 +88,7 @@ def head_rows(head: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Ro
 
 def body_rows(line: str, head: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]:
     """One source line of the table, as many screen rows as it takes."""
-    if len(line) > LONGEST_ROW:
+    if len(line) > MAX_ROW_LENGTH:
         yield from plain_rows(line, canvas.width, canvas.palette.text)
         return
     cells = parse_row(line, len(columns.aligns), canvas)
@@ -145,11 +145,11 @@ def measure(lines: Sequence[str], canvas: Canvas) -> tuple[list[Cell], Columns]:
     """The head and the columns of a table from its source lines, head and delimiter first."""
     aligns = parse_aligns(lines[1])
     count = len(aligns)
-    first = [line for line in lines[2 : measured_end(lines, count)] if len(line) <= LONGEST_ROW]
+    first = [line for line in lines[2 : measured_end(lines, count)] if len(line) <= MAX_ROW_LENGTH]
     head, *body = [parse_row(line, count, canvas) for line in (lines[0], *first)]
     natural = natural_widths([head, *body], count)
     if not canvas.folds_tables:
-        return head, Columns(tuple(min(each, WIDEST_CELL) for each in natural), aligns)
+        return head, Columns(tuple(min(each, MAX_CELL_WIDTH) for each in natural), aligns)
     return head, fit(natural, aligns, canvas.width)
 
 

@@ -29,12 +29,12 @@ Fold: TypeAlias = Literal["folded", "peek", "open"]
 
 PEEK_ROWS: Final = 8
 OPEN_ROWS: Final = 400
-MOST_OUTPUT: Final = 200_000
+MAX_OUTPUT_LENGTH: Final = 200_000
 """Characters of an output that are read."""
 _SIGN: Final = "⚙ "
 _COMMAND_SIGN: Final = "$ "
 _COLUMN: Final = 52  # the column in which outcomes are aligned, if there is room
-_LONGEST: Final = 400  # characters of a name or an argument that are read; no line shows as many
+_MAX_LENGTH: Final = 400  # characters of a name or an argument that are read; no line shows as many
 _DIFF: Final = re.compile(r"--- [^\n]{1,4096}\n\+\+\+ [^\n]{1,4096}\n@@ ")
 _MARKS: Final["Mapping[ToolOutcome, str]"] = MappingProxyType(
     {"done": "✓", "failed": "✗ failed", "denied": "⊘ denied", "stopped": "■ stopped"}
@@ -122,7 +122,7 @@ class ToolPainter(WholePainter):
         mark = self._mark()
         sign = _COMMAND_SIGN if self._call.is_command else _SIGN
         room = max(0, width - len(sign) - cell_len(mark) - 3)
-        texts = self._call.name[:_LONGEST], self._call.argument[:_LONGEST]
+        texts = self._call.name[:_MAX_LENGTH], self._call.argument[:_MAX_LENGTH]
         if self._call.is_command:  # a person wrote its lines
             texts = texts[0], texts[1].replace("\n", " ⏎ ")
         name, argument = map(clean_name, texts)
@@ -160,7 +160,7 @@ class ToolPainter(WholePainter):
             return
         most = PEEK_ROWS if self._call.fold == "peek" else OPEN_ROWS
         dim = self._canvas.palette.dim
-        text = clean(LineEnds().feed(self._call.output[:MOST_OUTPUT])).strip("\n")
+        text = clean(LineEnds().feed(self._call.output[:MAX_OUTPUT_LENGTH])).strip("\n")
         shown_lines, style = 0, dim
         for number, row in enumerate(plain_rows(text, self._canvas.width - 2, dim)):
             if number == most:
@@ -180,7 +180,7 @@ class ToolPainter(WholePainter):
         from ollm_tui.tui.painters.web_result import web_view
 
         is_open = self._call.fold == "open"
-        text = self._call.output[:MOST_OUTPUT]
+        text = self._call.output[:MAX_OUTPUT_LENGTH]
         return web_view(text, self._canvas, OPEN_ROWS if is_open else PEEK_ROWS, is_open=is_open)
 
     def _diff_style(self, line: str) -> Style:

@@ -24,10 +24,10 @@ from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch, read_page, 
 
 _INDENT: Final = "  "
 _BAR: Final = "▎ "
-_FEWEST_LINES: Final = 3
+_MIN_LINES: Final = 3
 """Rows of a page that are shown at first, whatever is said above them."""
-_MOST_SNIPPET_ROWS: Final = 6
-_MOST_TITLE: Final = 400
+_MAX_SNIPPET_ROWS: Final = 6
+_MAX_TITLE_LENGTH: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ def _page_view(page: ShownPage, canvas: Canvas, most: int, *, is_open: bool) -> 
     palette, width = canvas.palette, canvas.width - len(_INDENT)
     rows: list[Row] = []
     if page.title:
-        title = cut(clean_line(page.title[:_MOST_TITLE]), width)
+        title = cut(clean_line(page.title[:_MAX_TITLE_LENGTH]), width)
         rows.append(_row(palette, (title, palette.text + palette.heading)))
     rows.append(_row(palette, *_address(page.url, width, canvas)))
     rows.append(_row(palette, (cut(clean_line(page.facts), width), palette.dim)))
     rows += [_row(palette, (cut(clean_line(note), width), palette.warning)) for note in page.notes]
     text = clean(LineEnds().feed(page.text)).strip("\n")
-    most = most if is_open else max(_FEWEST_LINES, most - len(rows) - 1)
+    most = most if is_open else max(_MIN_LINES, most - len(rows) - 1)
     lines = (line for line in text.split("\n") if is_open or line.strip())
     bar = (Segment(_INDENT, palette.dim), Segment(_BAR, palette.bar))
     gutter = len(_INDENT) + len(_BAR)
@@ -97,7 +97,7 @@ def _folded(number: str, result: SearchResult, canvas: Canvas) -> Row:
     """Return a title and its host in one row; the host is what stays."""
     palette, room = canvas.palette, canvas.width - len(_INDENT) - len(number)
     host = cut_start(_host(result.url), max(room // 2, 1))
-    title = cut(clean_line(result.title[:_MOST_TITLE]), room - cell_len(host) - 2)
+    title = cut(clean_line(result.title[:_MAX_TITLE_LENGTH]), room - cell_len(host) - 2)
     style = linked(palette.text + palette.link, result.url)
     return _row(palette, (number, palette.marker), (title, style), (f"  {host}", palette.dim))
 
@@ -105,14 +105,14 @@ def _folded(number: str, result: SearchResult, canvas: Canvas) -> Row:
 def _opened(number: str, result: SearchResult, canvas: Canvas) -> Iterator[Row]:
     palette, inset = canvas.palette, _INDENT + " " * len(number)
     room = max(canvas.width - len(inset), 1)
-    title = cut(clean_line(result.title[:_MOST_TITLE]), room)
+    title = cut(clean_line(result.title[:_MAX_TITLE_LENGTH]), room)
     style = linked(palette.text + palette.link, result.url)
     yield _row(palette, (number, palette.marker), (title, style))
     below = Segment(inset, palette.dim)
     address = [Segment(*span) for span in _address(result.url, room, canvas)]
     yield Row((below, *address), gutter=len(inset))
     snippet = clean_line(result.snippet)
-    for row in islice(plain_rows(snippet, room, palette.text), _MOST_SNIPPET_ROWS):
+    for row in islice(plain_rows(snippet, room, palette.text), _MAX_SNIPPET_ROWS):
         if snippet:
             yield replace(row, segments=(below, *row.segments), gutter=len(inset))
 

@@ -11,7 +11,7 @@ from textual.widgets.option_list import Option
 from ollm_tui.tui.dialogs import FilterList
 from ollm_tui.tui.widgets import cut
 
-MOST: Final = 300
+MAX_MARKS: Final = 300
 """Rows listed at once; typing finds the others."""
 _WRITERS: Final = {"user": "You", "assistant": "Answer", "tool": "Tool"}
 
@@ -42,9 +42,12 @@ class PickMark(FilterList[str | None]):
         ]
         width = self.row_width
         self.fill(
-            [Option(Content(cut(label, width)), id=one) for one, label in kept[:MOST]], mark=mark
+            [Option(Content(cut(label, width)), id=one) for one, label in kept[:MAX_MARKS]],
+            mark=mark,
         )
-        more = f"{len(kept) - MOST:,} more: type to find them · " if len(kept) > MOST else ""
+        more = (
+            f"{len(kept) - MAX_MARKS:,} more: type to find them · " if len(kept) > MAX_MARKS else ""
+        )
         self.say(f"{more}Enter go there · Esc close" if kept else "No mark matches.")
 
     @on(OptionList.OptionSelected)

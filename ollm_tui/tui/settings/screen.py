@@ -18,7 +18,7 @@ from ollm_tui.config.settings_file import SettingsFile, SettingValue
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.dialogs import (
-    LONGEST_FILTER,
+    MAX_FILTER_LENGTH,
     ChoiceRow,
     Choose,
     Dialogs,
@@ -82,7 +82,7 @@ class SettingsScreen(LeftOnce[None]):
     def compose(self) -> ComposeResult:
         """Lay out the filter, the list, and the lines about the marked setting."""
         yield ChatHeader("Settings")
-        yield TextField(placeholder="Search", max_length=LONGEST_FILTER, compact=True)
+        yield TextField(placeholder="Search", max_length=MAX_FILTER_LENGTH, compact=True)
         yield OptionList(compact=True, markup=False)
         yield Static("", id="about", markup=False)
         yield HintLine()

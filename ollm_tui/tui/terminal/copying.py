@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_ENCODED: Final = 100_000
+MAX_ENCODED: Final = 100_000
 """Bytes of a clipboard sequence, after base64, that every terminal is known to accept.
 
 A terminal that refuses one does not report it, so nothing larger is sent.
@@ -35,9 +35,9 @@ _LONG_S = 60.0
 
 def fits_a_terminal(text: str) -> bool:
     """Return whether a text is short enough for every terminal's clipboard."""
-    if len(text) > MOST_ENCODED:
+    if len(text) > MAX_ENCODED:
         return False
-    return -(-len(text.encode("utf-8", "replace")) // 3) * 4 <= MOST_ENCODED
+    return -(-len(text.encode("utf-8", "replace")) // 3) * 4 <= MAX_ENCODED
 
 
 def pieces(text: str) -> Iterator[str]:

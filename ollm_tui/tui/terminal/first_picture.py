@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import TooLongError, read_bounded
 from ollm_tui.dataclass import dataclass
-from ollm_tui.frontend.first_frame import FILE_NAME, MOST_BYTES, Picture, to_bytes
+from ollm_tui.frontend.first_frame import FILE_NAME, MAX_BYTES, Picture, to_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ class KeptPicture:
     async def keep(self, screen: Screen[Any], prompt: TextArea) -> None:
         """Keep what a screen with an empty prompt shows, unless that is kept already."""
         data = to_bytes(self.known, picture_of(screen, prompt))
-        if len(data) <= MOST_BYTES:
+        if len(data) <= MAX_BYTES:
             await anyio.to_thread.run_sync(self._write, data)
 
     def _kept(self, path: Path) -> bytes | None:
         try:
-            return read_bounded(path, MOST_BYTES, follows_links=False)
+            return read_bounded(path, MAX_BYTES, follows_links=False)
         except (OSError, TooLongError):
             return None
 

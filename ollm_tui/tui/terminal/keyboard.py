@@ -52,7 +52,7 @@ PASTE_LIMIT: Final = 16 * 2**20
 """A paste of more characters than this is handed over in parts."""
 TYPED_BYTES: Final = 32
 """A read of at most this size after a pause is a key press, not more of a paste."""
-WIDEST, TALLEST = 2000, 1000
+MAX_WIDTH, TALLEST = 2000, 1000
 
 _LATE_REST: Final = ("[", "O")
 _ALT_ENTER: Final = "\x1b\r"
@@ -82,7 +82,7 @@ _PROTOCOL: Final = re.compile(rf"{_ESCAPE}\[\?([0-9]{{1,4}})u")
 _UNMISTAKABLE_ESCAPE: Final = 1 | 8
 """The flags with which Esc sends a whole sequence."""
 _CELL: Final = re.compile(rf"{_ESCAPE}\[6;([0-9]{{1,4}});([0-9]{{1,4}})t")
-_LONGEST_SEQUENCE: Final = 32
+_MAX_SEQUENCE_LENGTH: Final = 32
 """Textual's parser would turn a longer one into letters; no known sequence is as long."""
 _MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
 """Old forms with characters after the end of a sequence: a mouse, F keys of a console."""
@@ -270,7 +270,7 @@ class Keyboard:
                 yield report
                 yield from self._feed(part[length:])
                 continue
-            if length <= _LONGEST_SEQUENCE and not part.startswith(_SS3):
+            if length <= _MAX_SEQUENCE_LENGTH and not part.startswith(_SS3):
                 yield from self._feed(part[:length])
             may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
             if length and self._is_waiting and not may_go_on:
@@ -319,7 +319,7 @@ def _without_unfinished(text: str) -> tuple[str, str]:
     begun = any(pattern.fullmatch(tail) for pattern in patterns)
     if tail != _ESCAPE and (not begun or tail in ANSI_SEQUENCES_KEYS):
         return text, ""
-    return text[:start], tail[: _LONGEST_SEQUENCE + 1]
+    return text[:start], tail[: _MAX_SEQUENCE_LENGTH + 1]
 
 
 def _report(sequence: str) -> TerminalReport | None:
@@ -393,4 +393,4 @@ def _is_absurd(message: Message) -> bool:
     if not isinstance(message, events.Resize):
         return False
     width, height = message.size
-    return not (0 < width <= WIDEST and 0 < height <= TALLEST)
+    return not (0 < width <= MAX_WIDTH and 0 < height <= TALLEST)

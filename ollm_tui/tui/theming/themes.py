@@ -32,7 +32,7 @@ _COLOURS = (
 STYLES: Final = frozenset({"none", "bold", "dim", "italic", "underline", "reverse", "strike"})
 _STRENGTH: Final = lazy_re(r"\s+\d{1,3}(?:\.\d+)?%\Z")
 _FLAGS = ("dark", "ansi")
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 _OTHER = ("label", "variables")
 
 
@@ -185,7 +185,7 @@ class ThemeCatalog:
         path = self._own_themes().get(name) or self._plugin_themes.get(name)
         if path is None:
             near = nearest(name, self.names())
-            known = ", ".join(self.names()[:_MOST_NAMED])
+            known = ", ".join(self.names()[:_MAX_NAMED])
             hint = f"Did you mean {near}?" if near else f"Available: {known}."
             raise ThemeProblem(Path(name), "there is none of that name", hint)
         return read_theme(path)

@@ -29,11 +29,11 @@ BURST_S = 0.01
 SLICE_S = 0.008
 """Most time one painting may take before keys get their turn."""
 PAUSE_S = 0.003
-WAY_S = 0.02
+YIELD_S = 0.02
 """How long painting waits for what is typed: a frame of the screen, and some."""
-LONGEST_WAY_S = 0.1
+MAX_YIELD_S = 0.1
 """Most time without any painting while the user goes on typing."""
-MOST_WAIT_S = 0.3
+MAX_WAIT_S = 0.3
 """Most time a key waits for rows that it needs."""
 NEAR_ROWS = 1500
 """Rows on each side of the view that are painted while nothing else is to do."""
@@ -168,7 +168,7 @@ class Painting:
 
     def make_way(self) -> None:
         """Let something else be drawn before the next slice is painted."""
-        self._way_until = monotonic() + WAY_S
+        self._way_until = monotonic() + YIELD_S
 
     def wake(self) -> None:
         """Paint soon, the later the more the last paintings cost; no timer runs while idle."""
@@ -183,7 +183,7 @@ class Painting:
     def _paint_frame(self) -> None:
         self._frame_timer = None
         now = monotonic()
-        if now < self._way_until and now < self._painted_at + LONGEST_WAY_S:
+        if now < self._way_until and now < self._painted_at + MAX_YIELD_S:
             self._paint_in(self._way_until - now)
         elif self._view.is_running and self._view.is_attached:
             try:
@@ -220,7 +220,7 @@ class Painting:
 
     async def paint_block(self, index: int) -> None:
         """Paint a block that a key needs, for as long as a key may wait."""
-        canvas, until = self._block_list.canvas, monotonic() + MOST_WAIT_S
+        canvas, until = self._block_list.canvas, monotonic() + MAX_WAIT_S
         while canvas is not None and index < len(self._block_list):
             if canvas is not self._block_list.canvas or not self._queue.lacks(canvas, index):
                 break

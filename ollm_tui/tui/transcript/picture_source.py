@@ -38,7 +38,7 @@ from ollm_tui.tui.painters import (
     wrapped_rows,
 )
 from ollm_tui.tui.transcript.thumbnail import (
-    MOST_PIXELS,
+    MAX_PIXELS,
     Rgb,
     Thumbnail,
     ThumbnailSize,
@@ -65,12 +65,12 @@ Look: TypeAlias = Thumbnail | Drawn | Literal["coming", "broken"]
 
 INLINE_CELL: Final = CellSize(8, 16)
 """The pixels of a cell for a terminal that scales pictures to its own."""
-_LEAST_FRAME: Final = (4, 3)  # columns and rows of the smallest space that gets a frame
+_MIN_FRAME: Final = (4, 3)  # columns and rows of the smallest space that gets a frame
 _UPPER: Final = "▀"
 _SEEN_ROWS: Final = 512  # rows that are kept ready: a few screens full, each up to 50 kB
 _SEEN_COLOURS: Final = 8192
-_LONGEST_LABEL: Final = 40  # cells
-_LONGEST_LINK: Final = 400  # characters of a link that are shown
+_MAX_LABEL_LENGTH: Final = 40  # cells
+_MAX_LINK_LENGTH: Final = 400  # characters of a link that are shown
 _Wanted: TypeAlias = tuple[ThumbnailSize, Rgb, PictureProtocol, CellSize | None]
 
 
@@ -98,9 +98,9 @@ class PictureSource:
         self._header: ImageHeader | None = None
         if self._data is not None:
             self._header = read_image_header(self._data.head())
-        self._link = None if self._data else clean_name((url or "")[:_LONGEST_LINK])
-        self._type = clean_name((mime_type or "")[:_LONGEST_LABEL])
-        self._label = cut(clean_name(label[:_LONGEST_LINK]), _LONGEST_LABEL)
+        self._link = None if self._data else clean_name((url or "")[:_MAX_LINK_LENGTH])
+        self._type = clean_name((mime_type or "")[:_MAX_LABEL_LENGTH])
+        self._label = cut(clean_name(label[:_MAX_LINK_LENGTH]), _MAX_LABEL_LENGTH)
         self._ask = ask
         self._wanted: _Wanted | None = None
         self._made: tuple[_Wanted, Thumbnail | Drawn | None] | None = None
@@ -145,7 +145,7 @@ class PictureSource:
         return " · ".join(part for part in parts if part)
 
     def _is_too_large(self, header: ImageHeader) -> bool:
-        return header.width * header.height > MOST_PIXELS
+        return header.width * header.height > MAX_PIXELS
 
     def look(
         self, size: ThumbnailSize, background: Rgb, protocol: PictureProtocol = "blocks"
@@ -296,7 +296,7 @@ def background(palette: Palette) -> Rgb:
 def frame_rows(size: ThumbnailSize, palette: Palette) -> Iterator[Row]:
     """The empty space of a picture: nothing of it can be copied."""
     wide = size.columns - 2
-    least_columns, least_rows = _LEAST_FRAME
+    least_columns, least_rows = _MIN_FRAME
     is_framed = size.columns >= least_columns and size.rows >= least_rows
     for number in range(size.rows):
         left, middle, right = "│ │"

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Rgb: TypeAlias = tuple[int, int, int]
 _Box: TypeAlias = tuple[int, int]
 
-MOST_PIXELS: Final = 50_000_000
+MAX_PIXELS: Final = 50_000_000
 """Larger pictures are not decoded; this size takes up to 200 MB of memory for a moment."""
-MOST_ROWS: Final = 20
+MAX_ROWS: Final = 20
 CELL_WIDTH: Final = 8
 """Pixels across a cell of a picture that the terminal draws; it scales them to its own."""
 _DIRECT: Final = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})
@@ -54,7 +54,7 @@ class Thumbnail:
 
 def fitted(header: ImageHeader, width: int) -> ThumbnailSize:
     """Return the size at which a picture fits `width` cells; a small one keeps its own pixels."""
-    scale = min(1.0, width / header.width, MOST_ROWS * 2 / header.height)
+    scale = min(1.0, width / header.width, MAX_ROWS * 2 / header.height)
     columns, lines = round(header.width * scale), round(header.height * scale)
     return ThumbnailSize(max(columns, 1), max(lines, 1))
 
@@ -75,7 +75,7 @@ def make_thumbnail(
 
     Takes up to seconds: call it in a thread. What shows through is laid on `background`.
     """
-    if header.width * header.height > MOST_PIXELS:
+    if header.width * header.height > MAX_PIXELS:
         return None
     box, ground = (size.columns, size.lines), (size.columns, size.rows * 2)
     try:
@@ -88,7 +88,7 @@ def make_png(
     data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb
 ) -> bytes | None:
     """Encode a picture's first frame in the pixels of its cells; None if that fails."""
-    if header.width * header.height > MOST_PIXELS:
+    if header.width * header.height > MAX_PIXELS:
         return None
     box = size.columns * CELL_WIDTH, size.lines * CELL_WIDTH
     try:
@@ -108,7 +108,7 @@ def make_pixel_rows(
     data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb, cell: CellSize
 ) -> PixelRows | None:
     """Decode a picture's first frame in the pixels of its cells; None if that fails."""
-    if header.width * header.height > MOST_PIXELS:
+    if header.width * header.height > MAX_PIXELS:
         return None
     width, height = size.columns * cell.width, size.rows * cell.height
     box = width, max(size.lines * cell.height // 2, 1)
@@ -126,7 +126,7 @@ def _pixels(data: bytes, header: ImageHeader, box: _Box, ground: _Box, backgroun
 
     del WebPImagePlugin  # loading it is enough; Pillow would load all its readers instead
     with Image.open(BytesIO(data), formats=[header.kind.upper()]) as image:
-        if math.prod(image.size) > MOST_PIXELS:
+        if math.prod(image.size) > MAX_PIXELS:
             raise ValueError("the picture is larger than its header says")
         box = box[::-1] if header.orientation in TURNED else box
         image.draft("RGB", box)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.protocol.tools import ToolOutcome
 
-WIDEST = 100
+MAX_WIDTH = 100
 """The text measure on a wide screen."""
 _NARROWEST = 12
 _MARKER_CELLS = 16  # cells at the right of the last row that a click on its marker may hit
@@ -343,7 +343,7 @@ class Transcript(ScrollView, can_focus=False):
             return
         full = self.get_component_rich_style
         palette = palette_from(full, partial(full, partial=True))
-        width = min(max(self.size.width - MARGIN - 1, _NARROWEST), WIDEST)
+        width = min(max(self.size.width - MARGIN - 1, _NARROWEST), MAX_WIDTH)
         has_colours = not (self.app.no_color or self.app.native_ansi_color)
         reading = self.reading_mode.current
         canvas = Canvas(

@@ -13,8 +13,8 @@ from ollm_tui.tui.widgets import Piece, cut, paint, spread, width_of
 
 METER_CELLS: Final = 12
 _BARS: Final = " ▁▂▃▄▅▆▇█"
-_LONGEST_NAME: Final = 40
-_LEAST_NAME: Final = 8
+_MAX_NAME_LENGTH: Final = 40
+_MIN_NAME_WIDTH: Final = 8
 
 
 def meter(levels: Iterable[float]) -> str:
@@ -56,7 +56,7 @@ class VoiceLine(Widget):
     def begin_recording(self, model: str) -> None:
         """Show that the microphone is on, and which model gets the recording."""
         self._levels.clear()
-        self._model = clean_name(model)[:_LONGEST_NAME]
+        self._model = clean_name(model)[:_MAX_NAME_LENGTH]
         self.show_level(0.0, 0.0)
 
     def show_level(self, level: float, seconds: float) -> None:
@@ -92,7 +92,7 @@ class VoiceLine(Widget):
         width = self.size.width
         inner = max(0, width - 2)
         left, room = self._left[:], inner - width_of([*self._left[:-1], *self._right])
-        while len(left) > 2 and room < _LEAST_NAME:
+        while len(left) > 2 and room < _MIN_NAME_WIDTH:
             left.pop()
             room = inner - width_of([*left[:-1], *self._right])
         left[-1:] = [Piece(cut(piece.text, room), piece.look) for piece in left[-1:]]

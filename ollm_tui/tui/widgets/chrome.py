@@ -16,9 +16,9 @@ from ollm_tui.tui.keys import KeyHint
 # What draws nothing may follow a letter without end; a cut is asked of this much per cell.
 _LETTERS_PER_CELL = 8
 APP_NAME: Final = "ollm"
-_LONGEST_NAME: Final = 500
+_MAX_NAME_LENGTH: Final = 500
 """Characters of a title or a name that are looked at; no line shows as many."""
-_LEAST_TITLE: Final = 8
+_MIN_TITLE_WIDTH: Final = 8
 _GAP: Final = 3
 
 
@@ -102,14 +102,17 @@ def header_line(title: str, model: str, provider: str, width: int) -> list[Piece
     taken = sum(piece.width for piece in right)
     left = [name]
     space = room - taken - _GAP
-    if title and space >= _LEAST_TITLE:
-        left += [Piece(" " * _GAP), Piece(cut(clean_line(title[:_LONGEST_NAME]), space), "title")]
+    if title and space >= _MIN_TITLE_WIDTH:
+        left += [
+            Piece(" " * _GAP),
+            Piece(cut(clean_line(title[:_MAX_NAME_LENGTH]), space), "title"),
+        ]
     return [Piece(" "), *spread(left, right, inner), Piece(" ")]
 
 
 def _model(model: str, provider: str, room: int) -> list[Piece]:
-    name = Piece(clean_name(model[:_LONGEST_NAME]), "model")
-    at = Piece(f"· {clean_name(provider[:_LONGEST_NAME])}", "quiet")
+    name = Piece(clean_name(model[:_MAX_NAME_LENGTH]), "model")
+    at = Piece(f"· {clean_name(provider[:_MAX_NAME_LENGTH])}", "quiet")
     if provider and name.width + 1 + at.width <= room:
         return [name, Piece(" "), at]
     return [Piece(cut(name.text, room), "model")]

@@ -13,7 +13,7 @@ from textual.message_pump import MessagePump, MessagePumpClosed
 from textual.widget import Widget
 from textual.widgets import Input
 
-LONGEST: Final = 4000
+MAX_LENGTH: Final = 4000
 """Characters of a line: no name, reason, path or address that a user types is as long."""
 
 QUEUE_S: Final = 1.0
@@ -90,7 +90,7 @@ class TextField(Input):
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Replace a text by another, as much of it as there is room for."""
-        most = self.max_length or LONGEST
+        most = self.max_length or MAX_LENGTH
         kept = len(self.value) - abs(end - start)
         if kept + len(text) > most:
             self.restricted()

@@ -16,7 +16,7 @@ from tests.support.http_server import Received, Reply, serve
 from tests.support.seeds import VARIABLE, chance_for
 
 FEW, ALL_RUNS, IN_ONE_TEST = 30, 300, 60
-MOST_TRIES = 12
+MAX_TRIES = 12
 
 
 @dataclass
@@ -51,7 +51,7 @@ async def one(folder: Path, chance: random.Random, tally: Tally) -> None:
             sha256=wanted if is_listed else None,
             size=len(data) if chance.random() < 0.5 else None,
         )
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             tally.tries += 1
             try:
                 await b.fetch(source)

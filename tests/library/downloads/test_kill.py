@@ -13,7 +13,7 @@ from tests.library.downloads.killing import Verdict, killed
 from tests.support.seeds import sampled
 
 SIZE = 24_000_000
-LEAST_REUSED = 0.95
+MIN_REUSED = 0.95
 KILLS_OF_ONE_FILE = 4
 
 
@@ -31,7 +31,7 @@ async def verdict_of(folder: Path, seed: int) -> Verdict:
 async def test_a_killed_download_is_gone_on_with(tmp_path: Path, seed: int) -> None:
     verdict = await verdict_of(tmp_path / "models", seed)
     # What was on the way when a kill came was sent in vain: that is at most this for each kill.
-    assert verdict.sent <= SIZE * (1 + (1 - LEAST_REUSED) * max(1, verdict.kills))
+    assert verdict.sent <= SIZE * (1 + (1 - MIN_REUSED) * max(1, verdict.kills))
 
 
 @pytest.mark.slow
@@ -45,4 +45,4 @@ async def test_many_killed_downloads_are_gone_on_with(
     with capsys.disabled():
         again = resent / max(1, kills) / SIZE
         sys.stdout.write(f"\n{kills} kills, {again:.2%} of a file sent again for each\n")
-    assert resent <= (1 - LEAST_REUSED) * SIZE * kills
+    assert resent <= (1 - MIN_REUSED) * SIZE * kills

@@ -8,7 +8,7 @@ import pytest
 from tests.library.downloads.pull_killing import Verdict, killed_pull
 
 SIZE = 12_000_000
-LEAST_REUSED = 0.95
+MIN_REUSED = 0.95
 KILLS_OF_ONE = 5
 
 
@@ -16,7 +16,7 @@ def check(verdict: Verdict, kills: int) -> None:
     assert verdict.wrong == []
     assert set(verdict.ends) == {"done"}
     assert 0 < verdict.kills <= kills
-    assert verdict.share >= LEAST_REUSED
+    assert verdict.share >= MIN_REUSED
 
 
 @pytest.mark.slow

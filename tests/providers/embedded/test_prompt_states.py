@@ -37,7 +37,7 @@ FRAME = 120
 async def opened(
     models: Path, states: Path | None, most: int = 1 << 30
 ) -> AsyncIterator[EmbeddedProvider]:
-    settings = replace(SETTINGS, states_dir=states, most_state_bytes=most)
+    settings = replace(SETTINGS, states_dir=states, max_state_bytes=most)
     async with embedded(models, settings=settings) as (provider, _):
         yield provider
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from ollm_tui.providers.pool.health import (
     FIRST_BACK_OFF_S,
-    LONGEST_BACK_OFF_S,
+    MAX_BACK_OFF_S,
     Attempt,
     HealthTracker,
     State,
@@ -93,7 +93,7 @@ class PoolHealth(RuleBasedStateMachine):
         request.attempt.failed()
         known = self.known[request.member]
         if known.deaths == request.deaths:
-            wait = min(LONGEST_BACK_OFF_S, FIRST_BACK_OFF_S * 2**known.failures)
+            wait = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2**known.failures)
             known.dead_until = self.clock.now + wait
             known.failures += 1
             known.deaths += 1

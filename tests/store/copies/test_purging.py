@@ -176,7 +176,7 @@ async def test_a_copy_being_made_is_waited_for(
     whole, part = await two_chats(path)
     make_copy(path, TODAY, never)
     await delete(path, whole, part)
-    monkeypatch.setattr(purging, "PATIENCE_S", 0)
+    monkeypatch.setattr(purging, "TIMEOUT_S", 0)
     held = open_lock(copies_folder(path) / files.LOCK)
     assert try_lock(held)
     with pytest.raises(AIError, match="another ollm is copying the saved chats"):

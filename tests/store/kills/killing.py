@@ -13,7 +13,7 @@ from tests.store.kills.judges import JUDGES, unsound
 from tests.store.kills.telling import Line, of, understood
 from tests.store.rig import SETTINGS, answered, asked, make_old, miscounted, reached, save_chat
 
-LONGEST_S = 1.0
+MAX_SECONDS = 1.0
 OLD_CHATS = 60
 MOMENTS = ("saving", "branching", *JUDGES)
 
@@ -59,7 +59,7 @@ def kill_once(moment: str, folder: Path, seed: int) -> Verdict:
         command = ["tests.store.two_writers", str(folder / "chats.db"), str(seed)]
     else:
         command = ["tests.store.kills.program", moment, str(folder), str(seed)]
-    lines, _ = saving.run_and_kill([sys.executable, "-m", *command], seed, LONGEST_S)
+    lines, _ = saving.run_and_kill([sys.executable, "-m", *command], seed, MAX_SECONDS)
     return anyio.run(_judge, moment, folder, lines)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 LOOK_EVERY_S: Final = 0.02
-MOST_DEMAND: Final = 8.0
+MAX_DEMAND: Final = 8.0
 """For each processor: even a test that starts processes without end has an end."""
 WEIGHT: Final = 0.1
 """Of the last look in the mean: that many processes run in one moment says little."""
@@ -62,7 +62,7 @@ class FairClock:
             return fair
 
     def _bounded_demand(self) -> float:
-        return min(max(1.0, self._demand()), MOST_DEMAND)
+        return min(max(1.0, self._demand()), MAX_DEMAND)
 
 
 def sleep(seconds: float) -> None:

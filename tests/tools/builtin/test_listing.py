@@ -52,10 +52,10 @@ async def test_a_large_folder_is_cut_and_counted(
 ) -> None:
     for number in range(30):
         (folder / f"{number:02}").write_text("")
-    monkeypatch.setattr(list_directory, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(list_directory, "MAX_ENTRIES", 3)
     output = await use(folder, "list_directory")
     assert output.splitlines() == ["00 0", "01 0", "02 0", "[.: 30 entries, the first 3 are shown]"]
-    monkeypatch.setattr(list_directory, "MOST_SEEN", 20)
+    monkeypatch.setattr(list_directory, "MAX_SEEN", 20)
     assert "20 entries or more" in await use(folder, "list_directory")
 
 

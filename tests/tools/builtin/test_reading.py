@@ -53,7 +53,7 @@ async def test_a_long_file_comes_in_parts_that_join_to_the_whole(tmp_path: Path)
     joined, start = "", 1
     while True:
         output = await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=5000)
-        assert len(output) < read_file.MOST_BYTES + 200
+        assert len(output) < read_file.MAX_BYTES + 200
         text, _, note = output.rpartition("\n[")
         joined += text
         _, found, more = note.partition("start_line=")
@@ -67,7 +67,7 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
     (tmp_path / "a.txt").write_text("x" * 100_000 + "\nlast\n")
     output = await use(tmp_path, "read_file", path="a.txt")
     text, _, note = output.partition("\n")
-    assert text == "x" * read_file.MOST_BYTES
+    assert text == "x" * read_file.MAX_BYTES
     assert (
         note
         == "[lines 1 to 1, the last one in part of 2 lines, 100,006 bytes; go on with start_line=2]"

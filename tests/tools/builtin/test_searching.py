@@ -123,7 +123,7 @@ async def test_secrets_are_not_searched_by_name_either(root: Path) -> None:
 
 async def test_matches_are_limited(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a.py").write_text("needle\n" * 1000)
-    monkeypatch.setattr(search_files, "MOST_MATCHES", 10)
+    monkeypatch.setattr(search_files, "MAX_MATCHES", 10)
     output = await use(root, "search_files", pattern="needle")
     assert "; stopped at 10 matches]" in output
     assert len(output.splitlines()) <= 210
@@ -146,7 +146,7 @@ async def test_a_long_line_is_cut(tmp_path: Path) -> None:
 async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("needle\n")
     with (tmp_path / "a.txt").open("ab") as file:
-        file.write(b"x\n" * search_files.MOST_FILE_BYTES + b"needle\n")
+        file.write(b"x\n" * search_files.MAX_FILE_BYTES + b"needle\n")
     output = await use(tmp_path, "search_files", pattern="needle")
     assert output.splitlines()[1] == "[1 matching line in 1 file of .]"
 
@@ -154,7 +154,7 @@ async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> 
 async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_files, "DEEPEST", 1)
+    monkeypatch.setattr(search_files, "MAX_DEPTH", 1)
     output = await use(root, "search_files", pattern="needle", glob="*.py")
     assert "sub/c.py" in output
     assert "sub/deep" not in output

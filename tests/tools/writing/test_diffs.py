@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.tools.define import ToolFailure
-from ollm_tui.tools.writing.diffs import MOST_COMPARED, diff_of
+from ollm_tui.tools.writing.diffs import MAX_COMPARED, diff_of
 from ollm_tui.tools.writing.patches import patched
 
 TEXTS = st.lists(
@@ -22,7 +22,7 @@ def test_a_diff_is_a_patch(old: str, new: str) -> None:
 
 
 def test_texts_that_are_too_long_to_compare_are_shown_whole() -> None:
-    count = int(MOST_COMPARED**0.5) + 2
+    count = int(MAX_COMPARED**0.5) + 2
     old, new = ("".join(f"{mark}{n}\n" for n in range(count)) for mark in "ab")
     diff = diff_of("f", f"same\n{old}end\n", f"same\n{new}end\n")
     assert (diff.added, diff.removed) == (count, count)

@@ -112,8 +112,8 @@ async def test_a_chat_that_is_opened_again_can_take_back(root: Path, tmp_path: P
 async def test_the_oldest_changes_are_forgotten_first(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journals, "MOST_KEPT_BYTES", 100)
-    monkeypatch.setattr(journals, "MOST_CHATS", 2)
+    monkeypatch.setattr(journals, "MAX_KEPT_BYTES", 100)
+    monkeypatch.setattr(journals, "MAX_CHATS", 2)
     for chat in range(4):
         desk = Desk(root, journal=ChangeJournal(tmp_path / "private" / f"chat{chat}"))
         for number in range(5):

@@ -2,7 +2,7 @@ from textual.app import App, ComposeResult
 
 from ollm_tui.commands.parse import Suggestions
 from ollm_tui.commands.registry import Completion
-from ollm_tui.tui.composer.completions import MOST_ROWS, Completions, Menu, open_menu
+from ollm_tui.tui.composer.completions import MAX_ROWS, Completions, Menu, open_menu
 
 
 def menu(count: int, index: int | None = 0) -> Menu:
@@ -24,7 +24,7 @@ async def test_it_is_as_high_as_its_list_up_to_a_limit() -> None:
     async with app.run_test() as pilot:
         widget = app.query_one(Completions)
         assert not widget.display
-        for count, height in ((3, 3), (50, MOST_ROWS), (1, 1)):
+        for count, height in ((3, 3), (50, MAX_ROWS), (1, 1)):
             widget.show(menu(count))
             await pilot.pause()
             assert widget.size.height == height
@@ -40,10 +40,10 @@ async def test_it_scrolls_to_the_chosen_one() -> None:
         widget.show(shown)
         await pilot.pause()
         assert rows(widget)[0] == "item0"
-        for _ in range(MOST_ROWS):
+        for _ in range(MAX_ROWS):
             shown = shown.moved(1)
             widget.show(shown)
-        assert rows(widget)[-1] == f"item{MOST_ROWS}"
+        assert rows(widget)[-1] == f"item{MAX_ROWS}"
         widget.show(shown.moved(-1))
         assert rows(widget)[0] == "item1"
         widget.show(menu(50, 49))

@@ -71,7 +71,7 @@ def test_files_beside_a_draft_are_private_and_go_with_it(
     other.read("c1")
     other.write("c1", "")
     assert list(place.iterdir()) == []
-    monkeypatch.setattr(drafts, "MOST_FILE_BYTES", 7)
+    monkeypatch.setattr(drafts, "MAX_FILE_BYTES", 7)
     folder.write("c1", "one", {A: b"12345"})
     os.utime(place / f"c1.{A}.file", (1, 1))
     folder.write("c2", "two", {B: b"12345"})

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from ollm_tui.tui.composer import NEW, DraftFolder, drafts
-from ollm_tui.tui.composer.drafts import MOST_BYTES
+from ollm_tui.tui.composer.drafts import MAX_BYTES
 from tests.tui.screens import Stage, staged, within
 
 LONG = "\n".join(f"line {number}" for number in range(240))
@@ -22,7 +22,7 @@ def test_a_draft_is_a_private_file_and_an_empty_one_is_none(tmp_path: Path) -> N
     [file] = (tmp_path / "drafts").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert folder.read("../drafts/c1") == ""
-    for text in ("  \n", "x" * (MOST_BYTES + 1)):
+    for text in ("  \n", "x" * (MAX_BYTES + 1)):
         folder.write("c1", text)
         assert folder.read("c1") == ""
 
@@ -55,7 +55,7 @@ def test_drafts_of_new_chats_go_to_the_next_program_once_theirs_has_ended(tmp_pa
 def test_only_so_many_are_kept_and_broken_ones_are_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafts, "MOST_KEPT", 2)
+    monkeypatch.setattr(drafts, "MAX_KEPT", 2)
     folder = DraftFolder(tmp_path)
     for age, name in enumerate(("newest", "middle", "oldest")):
         folder.write(name, name)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.frontend.editor_command import NoEditorError, editor_command
-from ollm_tui.frontend.text_editor import MOST_BYTES
+from ollm_tui.frontend.text_editor import MAX_BYTES
 from ollm_tui.tui.composer import ExternalEditor
 from ollm_tui.tui.widgets import PasteStore
 from tests.tui.screens import Stage, staged
@@ -149,7 +149,7 @@ async def test_what_cannot_be_used_is_refused_in_words_and_not_lost(
         composer = stage.chat.composer
         use(
             stage,
-            writes("x" * (MOST_BYTES + 1)),
+            writes("x" * (MAX_BYTES + 1)),
             writes(b"\xff\xfe"),
             remove,
             writes("saved, then failed", 1),

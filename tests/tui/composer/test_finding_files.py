@@ -49,7 +49,7 @@ def names(found: Suggestions | None) -> list[str]:
 async def test_letters_typed_while_the_disk_hangs_start_no_further_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(attaching, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(attaching, "TIMEOUT_S", 0.02)
     disk = HungDisk()
     files = FileSuggestions(lambda _draft: None, disk)
     threads = set(threading.enumerate())

@@ -10,21 +10,21 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from ollm_tui.tui.graphics.inline import (
-    MOST_BYTES,
+    MAX_BYTES,
     InlinePictures,
     InlineProtocol,
     PixelRows,
     inline_cells,
 )
-from ollm_tui.tui.graphics.kitty import MOST_KEPT, NUMBERS
+from ollm_tui.tui.graphics.kitty import MAX_KEPT, NUMBERS
 from ollm_tui.tui.graphics.protocols import USUAL_CELL, CellSize, PictureProtocol
 from ollm_tui.tui.graphics.sixel import sixels, with_palette
-from ollm_tui.tui.graphics.terminal import MOST_WAITING, TerminalPictures
+from ollm_tui.tui.graphics.terminal import MAX_WAITING, TerminalPictures
 from ollm_tui.tui.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.picture_source import PictureSource
 from ollm_tui.tui.transcript.selection import copied
-from ollm_tui.tui.transcript.thumbnail import MOST_ROWS
-from ollm_tui.tui.transcript.transcript import WIDEST
+from ollm_tui.tui.transcript.thumbnail import MAX_ROWS
+from ollm_tui.tui.transcript.transcript import MAX_WIDTH
 from tests.decode.drawn import BLUE, RED, halves
 from tests.tui.graphics.terminal_screen import Pixels, decoded_iterm, decoded_sixels, shown
 from tests.tui.painters.painting import rows
@@ -138,8 +138,8 @@ def test_cells_of_no_picture_are_blank() -> None:
 
 
 def test_the_cells_of_a_row_are_as_many_as_its_columns() -> None:
-    assert len(NUMBERS) > max(WIDEST, MOST_ROWS, MOST_KEPT)
-    assert cell_len(inline_cells(7, 2, WIDEST)) == WIDEST
+    assert len(NUMBERS) > max(MAX_WIDTH, MAX_ROWS, MAX_KEPT)
+    assert cell_len(inline_cells(7, 2, MAX_WIDTH)) == MAX_WIDTH
 
 
 def test_the_oldest_pictures_are_dropped_and_no_two_are_confused() -> None:
@@ -149,10 +149,10 @@ def test_the_oldest_pictures_are_dropped_and_no_two_are_confused() -> None:
         inline.forget(keep(inline, b"\x00\x00\xff"))
     cells, pixels = shown(inline.drawn(inline_cells(lasting, 0, 2)))
     assert (cells, pixels[0][0][0]) == ("  ", RED)
-    for _ in range(MOST_KEPT):
+    for _ in range(MAX_KEPT):
         keep(inline)
     assert not inline.has(lasting)
-    cell = CellSize(1000, 1 + MOST_BYTES // 3000)
+    cell = CellSize(1000, 1 + MAX_BYTES // 3000)
     large = PixelRows(bytes(3 * cell.width * cell.height), 1, 1, cell)
     for _ in range(2):
         newest = inline.keep(large, "iterm")
@@ -198,10 +198,10 @@ def test_a_terminal_that_is_behind_gets_pictures_once_it_has_caught_up() -> None
     terminal = TerminalPictures(lambda _text: None, draw_again=lambda: again.append(True))
     number = keep(terminal.inline)
     text = inline_cells(number, 0, 2)
-    assert shown(terminal.drawn(text, MOST_WAITING))[1]
+    assert shown(terminal.drawn(text, MAX_WAITING))[1]
     assert terminal.drawn("a", 0) == "a"
     assert again == []
-    assert terminal.drawn(text, MOST_WAITING + 1) == "  "
+    assert terminal.drawn(text, MAX_WAITING + 1) == "  "
     assert terminal.drawn("a", 1) == "a"
     assert again == []
     assert terminal.drawn("a", 0) == "a"

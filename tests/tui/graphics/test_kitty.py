@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ollm_tui.tui.graphics.kitty import (
-    MOST_KEPT,
+    MAX_KEPT,
     NUMBERS,
     PLACEHOLDER,
     KittyPictures,
@@ -23,8 +23,8 @@ from ollm_tui.tui.graphics.terminal import TerminalPictures
 from ollm_tui.tui.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.picture_source import PictureSource
 from ollm_tui.tui.transcript.selection import copied
-from ollm_tui.tui.transcript.thumbnail import MOST_ROWS
-from ollm_tui.tui.transcript.transcript import WIDEST
+from ollm_tui.tui.transcript.thumbnail import MAX_ROWS
+from ollm_tui.tui.transcript.transcript import MAX_WIDTH
 from tests.decode.drawn import halves
 from tests.tui.painters.painting import rows
 
@@ -54,17 +54,17 @@ def test_a_picture_is_sent_in_pieces_and_nothing_else(data: bytes, number: int, 
 
 
 def test_the_cells_of_a_picture_are_as_many_as_its_columns() -> None:
-    assert len(set(NUMBERS)) == len(NUMBERS) > WIDEST > MOST_ROWS
+    assert len(set(NUMBERS)) == len(NUMBERS) > MAX_WIDTH > MAX_ROWS
     assert NUMBERS[:5] == "\u0305\u030d\u030e\u0310\u0312"
-    text = placeholders(2, WIDEST)
-    assert cell_len(text) == WIDEST
+    text = placeholders(2, MAX_WIDTH)
+    assert cell_len(text) == MAX_WIDTH
     assert text[:6] == f"{PLACEHOLDER}\u030e\u0305{PLACEHOLDER}\u030e\u030d"
 
 
 def test_the_oldest_pictures_are_deleted_and_all_at_the_end() -> None:
     sent: list[str] = []
     pictures = KittyPictures(sent.append)
-    ids = [pictures.send(b"x", 1, 1) for _ in range(MOST_KEPT + 1)]
+    ids = [pictures.send(b"x", 1, 1) for _ in range(MAX_KEPT + 1)]
     assert all(before < after for before, after in pairwise(ids))
     assert commands(sent[-1])[0][0] == {"a": "d", "d": "I", "i": str(ids[0]), "q": "2"}
     assert not pictures.has(ids[0])
@@ -75,7 +75,7 @@ def test_the_oldest_pictures_are_deleted_and_all_at_the_end() -> None:
     assert [commands(one)[0][0]["i"] for one in sent] == [str(one) for one in ids[2:]]
     sent.clear()
     pictures.send_all()  # the program is back in the foreground
-    assert len(sent) == MOST_KEPT - 1
+    assert len(sent) == MAX_KEPT - 1
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ async def test_a_prompt_that_takes_long_says_why(
             await loaded.wait()
             return self.prompt
 
-    monkeypatch.setattr(commands, "_PATIENCE_S", 0)
+    monkeypatch.setattr(commands, "_TIMEOUT_S", 0)
     async with staged(tmp_path / "config.toml", Loading()) as stage:
         await stage.type("/prompt")
         await stage.pilot.press("enter")

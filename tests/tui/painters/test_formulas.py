@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.tui.painters import formulas as module
 from ollm_tui.tui.painters.formulas import formulas, in_line
-from ollm_tui.tui.painters.latex import LONGEST, convert
+from ollm_tui.tui.painters.latex import MAX_LENGTH, convert
 from ollm_tui.tui.painters.markdown import MarkdownPainter
 from ollm_tui.tui.painters.rows import Canvas, Palette
 from tests.tui.painters.painting import paint, settle, texts
@@ -45,7 +45,7 @@ def test_lines_of_a_formula_are_lines() -> None:
 @pytest.mark.parametrize("source", ["{", r"\frac{1", "x^", "a^^b", "{" * 40 + "}" * 40, "x" * 801])
 def test_what_cannot_be_converted_is_left_alone(source: str) -> None:
     assert convert(source) is None
-    assert len("x" * 801) > LONGEST
+    assert len("x" * 801) > MAX_LENGTH
 
 
 @settings(max_examples=300)

@@ -6,10 +6,10 @@ import time
 import pytest
 from hypothesis import given, settings
 
-from ollm_tui.decode.json_tree import MOST_LINES, JsonTree
+from ollm_tui.decode.json_tree import MAX_LINES, JsonTree
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.tui.painters.json_tree import (
-    MOST_CHARS,
+    MAX_CHARS,
     TreePainter,
     TreeSource,
 )
@@ -78,7 +78,7 @@ def test_a_large_value_opens_as_far_as_it_fits_a_screen() -> None:
     assert len(texts(painted(value))) == 10
     many: JsonValue = list(range(5000))
     shown = texts(painted(many))
-    assert len(shown) == MOST_LINES + 1
+    assert len(shown) == MAX_LINES + 1
     assert shown[-1].startswith("… more is not shown")
 
 
@@ -95,7 +95,7 @@ def test_every_value_fits_the_width_and_is_found_by_its_rows(value: JsonValue) -
 
 
 def test_text_that_is_no_tree_is_shown_as_code() -> None:
-    for text in ("not JSON", json.dumps(["x" * MOST_CHARS])):
+    for text in ("not JSON", json.dumps(["x" * MAX_CHARS])):
         source = TreeSource(text)
         assert source.tree is None
         assert source.estimate(canvas(60)) >= 3
@@ -108,8 +108,8 @@ def test_text_that_is_no_tree_is_shown_as_code() -> None:
 
 
 def test_painting_is_done_in_slices() -> None:
-    painter = TreePainter(canvas(60), JsonTree(list(range(MOST_LINES))))
+    painter = TreePainter(canvas(60), JsonTree(list(range(MAX_LINES))))
     assert painter.work(time.monotonic())
     assert painter.rows.row_count == 0
     settle(painter)
-    assert painter.rows.row_count == MOST_LINES
+    assert painter.rows.row_count == MAX_LINES

@@ -187,7 +187,7 @@ def test_beyond_the_last_bound_code_keeps_its_rows_and_says_so() -> None:
 
 
 LONGEST_LAST = sampled(sorted(DOCUMENTS, key="300,000 spaces".__eq__), len(DOCUMENTS) // 2)
-MOST_AT_ONCE = 40_000
+MAX_AT_ONCE = 40_000
 """Characters one call may paint when its time is over from the start."""
 
 
@@ -215,7 +215,7 @@ def _work_off(pieces: list[str]) -> MarkdownPainter:
         while more:
             before = painter.rows.painted_chars
             more = painter.work(0.0) and piece is None
-            assert painter.rows.painted_chars - before <= MOST_AT_ONCE
+            assert painter.rows.painted_chars - before <= MAX_AT_ONCE
             calls += 1
     # Each row is painted twice at most after the last piece: plain, then formatted.
     assert calls <= 4 * painter.rows.row_count + sum(map(len, pieces)) // 4 + 1000

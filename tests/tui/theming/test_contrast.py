@@ -18,7 +18,7 @@ from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 from tests.tui.theming.test_themes import contrast
 
-LEAST: Final[Mapping[str, tuple[float, float]]] = {"contrast": (7.0, 4.5)}
+MIN_RATIOS: Final[Mapping[str, tuple[float, float]]] = {"contrast": (7.0, 4.5)}
 """For letters, and for other marks; in the other themes 4.5 for letters."""
 PAINTED = [name for name in ThemeCatalog().names() if not ThemeCatalog().load(name).ansi]
 
@@ -55,7 +55,7 @@ def painted(stage: Stage) -> Iterator[tuple[str, Color, Color]]:
 
 def weak(stage: Stage, theme: str) -> dict[str, float]:
     """Return the texts that are hard to read, with their ratios."""
-    letters, marks = LEAST.get(theme, (4.5, 0.0))
+    letters, marks = MIN_RATIOS.get(theme, (4.5, 0.0))
     texts: dict[str, float] = defaultdict(lambda: 99.0)
     for text, front, ground in painted(stage):
         ratio = contrast(front, ground)

@@ -41,7 +41,7 @@ async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # where it is matters here, not how long a person waits for it on a busy machine
-    monkeypatch.setattr(painting, "MOST_WAIT_S", 30)
+    monkeypatch.setattr(painting, "MAX_WAIT_S", 30)
     async with staged(config) as stage:
         view = stage.chat.transcript
         for name in ("first", "last"):

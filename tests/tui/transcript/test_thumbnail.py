@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ollm_tui.decode.images import ImageHeader, read_image_header
 from ollm_tui.tui.transcript import thumbnail
 from ollm_tui.tui.transcript.thumbnail import (
-    MOST_ROWS,
+    MAX_ROWS,
     Thumbnail,
     ThumbnailSize,
     fitted,
@@ -51,7 +51,7 @@ def test_a_picture_is_as_large_as_fits() -> None:
 def test_it_always_fits(width: int, height: int, measure: int) -> None:
     size = fitted(ImageHeader("png", width, height), measure)
     assert 1 <= size.columns <= measure
-    assert 1 <= size.rows <= MOST_ROWS
+    assert 1 <= size.rows <= MAX_ROWS
 
 
 @pytest.mark.parametrize("kind", KINDS)

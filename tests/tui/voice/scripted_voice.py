@@ -35,7 +35,7 @@ class ScriptedVoice:
             raise self.has_no_device
         command = self.record or file_device(self.folder / "device.wav")
         program = SoundProgram("record", command, is_device=False)
-        return Recorder(program=program, longest_s=self.longest_recording_s)
+        return Recorder(program=program, max_seconds=self.longest_recording_s)
 
     def player(self) -> Player:
         if self.has_no_device is not None:

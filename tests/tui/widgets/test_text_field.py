@@ -7,7 +7,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
-from ollm_tui.tui.widgets.text_field import LONGEST, TextField
+from ollm_tui.tui.widgets.text_field import MAX_LENGTH, TextField
 from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
@@ -66,7 +66,7 @@ async def test_letters_take_the_place_of_a_selection() -> None:
         assert app.value("first") == "xyzrds"
 
 
-@pytest.mark.parametrize(("name", "most"), [("first", LONGEST), ("second", 5)])
+@pytest.mark.parametrize(("name", "most"), [("first", MAX_LENGTH), ("second", 5)])
 async def test_a_text_that_is_too_long_is_cut(name: str, most: int) -> None:
     async with Fields().run_test() as pilot:
         app = pilot.app

@@ -6,9 +6,9 @@ from typing import Final
 from ollm_tui.dataclass import dataclass
 
 _CHARS_PER_TOKEN: Final = 4
-_FEWEST_DELTAS: Final = 4
+_MIN_DELTAS: Final = 4
 """Fewer are no stream whose speed could be measured."""
-_SHORTEST_S: Final = 0.5
+_MIN_SECONDS: Final = 0.5
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class AnswerPace:
             return None
         self._deltas += 1
         self._chars += len(delta)
-        if self._deltas < _FEWEST_DELTAS or now - self._first_at < _SHORTEST_S:
+        if self._deltas < _MIN_DELTAS or now - self._first_at < _MIN_SECONDS:
             return None
         # One delta may hold many tokens: what comes fast is handed over in larger pieces.
         count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)

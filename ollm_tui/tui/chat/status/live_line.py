@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KEEP_STATS: Final = "To keep that after a restart, change show_stats in /settings."
 LOOK_EVERY_S: Final = 3.0
 """How often a server is asked while it loads the model."""
-PATIENCE_S: Final = 2.0
+TIMEOUT_S: Final = 2.0
 """How long a server may take to tell which models it has in memory."""
 
 
@@ -89,7 +89,7 @@ class LiveLine:
         self._learn(ref, await self._ask(ref))
 
     async def _ask(self, ref: ModelRef) -> "ModelInfo | None":
-        return await self.session.runtime.running_info(ref, within_s=PATIENCE_S)
+        return await self.session.runtime.running_info(ref, within_s=TIMEOUT_S)
 
     def _learn(self, ref: ModelRef, info: "ModelInfo | None") -> None:
         left = seconds_left(info.details.get("expires_at"), datetime.now(UTC)) if info else None

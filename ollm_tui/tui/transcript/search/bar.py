@@ -14,7 +14,7 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.keys import KeyHint
 from ollm_tui.tui.widgets import TextField
 
-LONGEST: Final = 200
+MAX_LENGTH: Final = 200
 """Characters of a needle."""
 _NARROW: Final = 60  # in fewer cells the keys are not shown
 
@@ -63,7 +63,7 @@ class SearchBar(Horizontal):
     def __init__(self, keys: Sequence[KeyHint]) -> None:
         super().__init__()
         self._keys = keys
-        self._field = TextField(max_length=LONGEST, compact=True, select_on_focus=False)
+        self._field = TextField(max_length=MAX_LENGTH, compact=True, select_on_focus=False)
         self._tally = Static("", id="search-tally", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -83,7 +83,7 @@ class SearchBar(Horizontal):
         """Take keys at once; the current text, or the one given, is selected for replacement."""
         self.add_class("-open")
         if text is not None:
-            self._field.value = clean_line(text)[:LONGEST]
+            self._field.value = clean_line(text)[:MAX_LENGTH]
         self.screen.set_focus(self._field)
         self._field.action_select_all()
 

@@ -11,11 +11,18 @@ from time import monotonic
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.dataclass import dataclass
-from ollm_tui.tui.painters import MOST_OUTPUT, Canvas, Painter, ToolPainter, TreePainter, TreeSource
+from ollm_tui.tui.painters import (
+    MAX_OUTPUT_LENGTH,
+    Canvas,
+    Painter,
+    ToolPainter,
+    TreePainter,
+    TreeSource,
+)
 from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.search.matches import Matches, Needle, search_rows
 
-_MOST_SIFTED: Final = 262_144  # a source longer than this is painted without a look at its text
+_MAX_SIFTED: Final = 262_144  # a source longer than this is painted without a look at its text
 _AS_GIVEN: Final = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
 """Blocks that show their source and nothing else."""
 Direction: TypeAlias = Literal[-1, 1]
@@ -123,8 +130,10 @@ class SearchPainters:
         if isinstance(source, ToolSource):
             painter = replace(source, fold="folded").painter(self._canvas)
             painter.work(0.0)
-            return needle.may_be_in(f"{painter.rows.row(0).text}\n{source.output[:MOST_OUTPUT]}")
-        if block.kind not in _AS_GIVEN or source.size > _MOST_SIFTED:
+            return needle.may_be_in(
+                f"{painter.rows.row(0).text}\n{source.output[:MAX_OUTPUT_LENGTH]}"
+            )
+        if block.kind not in _AS_GIVEN or source.size > _MAX_SIFTED:
             return True
         return needle.may_be_in(source.text)
 
