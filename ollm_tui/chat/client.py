@@ -117,6 +117,11 @@ class ChatClient:
         return self._asking(None, options or ChatOptions(), signal, rewind=False)
 
     @property
+    def answered_by(self) -> str | None:
+        """The address of the model that the newest prompt went to; None before the first one."""
+        return None if self._prompt is None else self._prompt.model
+
+    @property
     def running_calls(self) -> tuple[RunningCall, ...]:
         """The calls of tools that have not ended."""
         return () if self._prompt is None else self._prompt.running_calls

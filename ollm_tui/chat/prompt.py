@@ -74,12 +74,16 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
 
 
 def has_results(history: Sequence[Message]) -> bool:
-    """Whether tools have been used since the newest prompt of the person."""
+    """Whether tools were used since the newest prompt, or a command of the user goes with it."""
+    is_prompt_seen = False
     for message in reversed(history):
+        if message.metadata.get(COMMAND):
+            return True
+        if is_prompt_seen:
+            return False
         if message.role == "tool":
             return True
-        if message.role == "user" and not message.metadata.get("correction"):
-            return False
+        is_prompt_seen = message.role == "user" and not message.metadata.get("correction")
     return False
 
 

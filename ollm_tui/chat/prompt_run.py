@@ -77,6 +77,8 @@ class PromptRun:
         self._was_told = False
         """Whether the model was told that no tools are offered."""
         self._is_corrected = False
+        self.model: str | None = None
+        """The address of the model that answers, once it is resolved."""
         # Set as soon as the prompt runs and its model is found.
         self._emit: Emit
         self._builder: RequestBuilder
@@ -125,6 +127,7 @@ class PromptRun:
         resolved = await resolve_model(self._parts, self._conversation, self._options, self._signal)
         if resolved is None or not await self._render_texts(resolved):
             return False
+        self.model = str(resolved.ref)
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
@@ -374,7 +377,7 @@ class PromptRun:
         try:
             all_ended = await tool_round.run(self._emit, self._signal)
         finally:
-            await self._add(*tool_round.messages())
+            await self._add(*tool_round.messages(by_user=self._signal.aborted))
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:

@@ -16,7 +16,14 @@ from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import (
+    CANCELLED,
+    INTERRUPTED,
+    STOPPED,
+    ToolCall,
+    ToolResult,
+    ToolSchema,
+)
 from ollm_tui.providers.single_error import single_error
 
 
@@ -134,9 +141,16 @@ class ToolRound:
                 await self._end(call, self._stopped(call), emit)
         return False
 
-    def messages(self) -> list[Message]:
-        """Return one tool message for each call, in call order."""
-        return [_message(self._results.get(call.id) or self._stopped(call)) for call in self._calls]
+    def messages(self, *, by_user: bool) -> list[Message]:
+        """Return one tool message for each call, in call order.
+
+        Those that have not ended were stopped, by the user or by the end of the prompt's time.
+        """
+        content = STOPPED if by_user else INTERRUPTED
+        return [
+            _message(self._results.get(call.id) or self._stopped(call, content))
+            for call in self._calls
+        ]
 
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
         block = self._blocks[call.id]

@@ -137,7 +137,7 @@ async def _ask(
             code = code or code_of(event)
     if (unsaved := client.saving.problem) is not None:
         output.note(
-            f"{unsaved.message.rstrip('.')}. This question and its answer are not in the chat."
+            f"{unsaved.message.rstrip('.')}. The chat may lack this question or its answer."
         )
         code = code or code_of(ErrorEvent(error=unsaved))
     return code

@@ -82,7 +82,10 @@ def prompt_text(text: str) -> str:
 
 def as_typed(prompt: str) -> str:
     """Return a prompt as it is typed, so that it is no command."""
-    return f"{prompt[0]}{prompt}" if prompt.startswith(("/", "!")) else prompt
+    bare = prompt.strip()
+    if bare.casefold() in _BARE:
+        return f'"""{bare}"""'
+    return f"{bare[0]}{prompt.lstrip()}" if bare.startswith(("/", "!")) else prompt
 
 
 class ShellLine(str):

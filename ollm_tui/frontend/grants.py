@@ -13,7 +13,7 @@ from ollm_tui.config.regular_file import read_bounded, real_path, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.tools import ToolEffect
-from ollm_tui.shell.words import fits
+from ollm_tui.shell.words import REST, fits
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.tools import CallPreview
@@ -38,6 +38,8 @@ class Grant:
     """The pattern of commands, or the host, that it covers; None covers every call."""
     until: float | None = None
     """When it ends, in seconds since 1970; None is when the chat is left."""
+    containment: str | None = None
+    """What contained the command when it was allowed; None if that does not matter."""
 
     def covers(self, name: str, effect: ToolEffect, preview: "CallPreview | None") -> bool:
         """Return whether a call may run by it."""
@@ -49,7 +51,8 @@ class Grant:
         if self.words is None:
             # no tool is allowed to run just any command
             return preview is None or not preview.is_command
-        return argv is not None and fits(self.words, argv)
+        is_as_allowed = preview is not None and self.containment in {None, preview.containment}
+        return argv is not None and is_as_allowed and fits(self.words, argv)
 
 
 def grant_of(
@@ -59,7 +62,8 @@ def grant_of(
     words = preview.argv if preview is not None and preview.is_command else None
     if preview is not None and preview.host is not None:
         words = (preview.host,)
-    return Grant(name, effect, words, until)
+    is_contained = preview is not None and preview.is_command
+    return Grant(name, effect, words, until, preview.containment if is_contained else None)
 
 
 class FolderGrants:
@@ -148,6 +152,7 @@ def _as_json(grant: Grant) -> Mapping[str, object]:
         "effect": grant.effect,
         "words": words,
         "until": grant.until,
+        "containment": grant.containment,
     }
 
 
@@ -161,6 +166,10 @@ def _grant(data: object) -> Grant | None:
         return None
     if words is None:
         return Grant(tool, effect, None, until)
-    if isinstance(words, list) and words and all(isinstance(one, str) for one in words):
-        return Grant(tool, effect, tuple(words), until)
-    return None
+    containment = data.get("containment")
+    if not (isinstance(words, list) and words and all(isinstance(one, str) for one in words)):
+        return None
+    # A command is allowed with its containment, and by its words: no pattern is ever kept.
+    if words[-1] == REST or not isinstance(containment, str if effect == "run" else str | None):
+        return None
+    return Grant(tool, effect, tuple(words), until, containment)

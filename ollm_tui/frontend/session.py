@@ -106,13 +106,17 @@ class ChatSession:
         self._counted.clear()
         before = self.client.conversation
         self.client.jobs.stop_all()
+        was_unsaved = self.client.saving.journal is None
         self.client = self.runtime.new_client(saved=not self.is_private)
         after = self.client.conversation
-        after.model, after.system_prompt = before.model, before.system_prompt
-        after.system_template = before.system_template
-        after.options, after.should_think = before.options, before.should_think
-        after.tools, after.profile = before.tools, before.profile
-        after.schema_file = before.schema_file
+        after.model = before.model
+        # Nothing that was typed in a private chat gets into one that is saved.
+        if not was_unsaved or self.client.saving.journal is None:
+            after.system_prompt = before.system_prompt
+            after.system_template = before.system_template
+            after.options, after.should_think = before.options, before.should_think
+            after.tools, after.profile = before.tools, before.profile
+            after.schema_file = before.schema_file
         self.recall_notes()
         self.usage = None
 

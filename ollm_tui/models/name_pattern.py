@@ -1,6 +1,6 @@
 """Patterns for the names of models, as `modelPattern` of a family has them.
 
-A pattern is `!re /…/flags` or a text with `*` and `?`. A name is cut to `MAX_NAME_LENGTH` characters.
+A pattern is `!re /…/flags` or a text with `*` and `?`. Names are cut to `MAX_NAME_LENGTH`.
 The patterns of files that did not come with the app are matched under a time limit, so that none
 can freeze it.
 """

@@ -36,6 +36,8 @@ class ToolCall:
 
 STOPPED: Final = "Stopped by the user."
 """The content of the result of a stopped call."""
+INTERRUPTED: Final = "Stopped before it ended."
+"""The content of the result of a call that something else stopped, such as a time limit."""
 CANCELLED: Final = "Cancelled by the user. Other calls were not affected."
 """The content of the result of a call that was cancelled alone."""
 
@@ -141,6 +143,8 @@ class CallPreview:
     """Whether it is a command for a shell, which permissions cover by its words alone."""
     argv: tuple[str, ...] | None = None
     """The words of a single plain command; None is any other one."""
+    containment: str = ""
+    """What contains a command, in a few words: a permission holds for this containment alone."""
     unread: str = ""
     """What nobody has read of the tool, and how to, as a sentence; empty if all was read."""
     language: str = ""

@@ -227,11 +227,12 @@ class ModelCatalog:
     async def refresh(
         self, *, within_s: float | None = None, services: bool = True
     ) -> tuple[Listing, ...]:
-        """Ask as `listings` does, and return all cached listings in order of priority."""
+        """Ask as `listings` does, and return their cached listings in order of priority."""
         async with self.listings(within_s=within_s, services=services) as answers:
             async for _listing in answers:
                 pass
-        return self.cached()
+        left_out = frozenset() if services else self.services
+        return tuple(listing for listing in self.cached() if listing.provider not in left_out)
 
     async def _report(
         self, provider: str, within_s: float | None, send: ObjectSendStream[Listing]

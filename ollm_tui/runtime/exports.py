@@ -56,7 +56,8 @@ class ChatExports:
         journal = client.saving.journal
         if self._store is not None and isinstance(journal, ConversationJournal) and journal.path:
             stored = await self._store.records.read(journal.conversation_id)
-            if stored is not None:
+            is_whole = client.saving.problem is None  # else the end is in the open chat alone
+            if stored is not None and is_whole:
                 return replace(stored, leaf_id=journal.path[-1])
         return _unsaved(client.conversation)
 

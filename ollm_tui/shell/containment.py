@@ -16,6 +16,10 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.shell.seatbelt import seatbelt_launcher
 
 CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
+_PACKAGE: Final = Path(__file__).parents[1]
+"""This program, which may be installed from a checkout that is no part of the environment."""
+_PACKAGES: Final = frozenset({"site-packages", "dist-packages"})
+"""Names of folders with installed packages, such as those of one user."""
 REFUSED: Final = 125
 """The exit code of a command that could not be contained as it was to be."""
 GB: Final = 1 << 30
@@ -126,7 +130,8 @@ def _kept_within(writable: Sequence[str]) -> list[str]:
 
     This is the program itself, and what is there of files that shells and git run by themselves.
     """
-    places = {str(real_path(Path(place))) for place in (sys.prefix, sys.base_prefix)}
+    places = {str(real_path(Path(place))) for place in (sys.prefix, sys.base_prefix, _PACKAGE)}
+    places |= {str(real_path(Path(place))) for place in sys.path if Path(place).name in _PACKAGES}
     for folder in writable:
         started = [real_path(Path(folder, name)) for name in _STARTED]
         pointer = Path(folder, ".git")

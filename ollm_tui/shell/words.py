@@ -51,7 +51,9 @@ def plain_words(command: str) -> tuple[str, ...] | None:
         if word is None:
             return None
         words.append(word)
-    return tuple(words) if words and not _runs_others(words) else None
+    # A quoted `*` is a word of its own: kept as a permission it would stand for any words.
+    is_plain = bool(words) and REST not in words and not _runs_others(words)
+    return tuple(words) if is_plain else None
 
 
 def _word(text: str, at: int) -> tuple[str | None, int]:

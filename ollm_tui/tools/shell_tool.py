@@ -148,6 +148,7 @@ class PreparedCommand:
             is_command=True,
             # what goes on running is asked about each time
             argv=None if self.goes_on else plain_words(self.command),
+            containment=self.containment.word,
         )
 
     async def run(self, args: JsonObject) -> ToolOutput:

@@ -13,6 +13,7 @@ from ollm_tui.chat.prompt import WRAP_UP, ChatOptions
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ToolCallResult, ToolCallStart
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import COMMAND, Message
 from ollm_tui.protocol.tools import CANCELLED, ToolEffect, ToolOutput
 from ollm_tui.tools.prepared import CallScope
 from ollm_tui.tools.registry import ToolRegistry
@@ -148,6 +149,28 @@ async def test_what_was_read_before_the_limit_counts_after_it() -> None:
         assert [event async for event in events][-1] == chat_events.Finish(reason="stop", turn=2)
     await ask(client)  # another prompt
     assert had_read == [False, True, False]
+
+
+@pytest.mark.parametrize("is_continued", [True, False])
+async def test_the_output_of_a_command_of_the_user_counts_as_read(is_continued: bool) -> None:
+    had_read: list[bool] = []
+
+    class Prepares(ScriptedTool):
+        async def prepare(self, _args: JsonObject, scope: CallScope) -> "Prepares":
+            had_read.append(scope.has_read)
+            return self
+
+    runner = ToolRunner(ToolRegistry([Prepares("look")]), AllowAll())
+    provider = Turns(wants(1), wants(2), DONE)
+    client = client_over(provider, runner, ChatLimits(max_turns=1))
+    await ask(client)
+    await client.add(Message("user", "$ ls", metadata={COMMAND: {"command": "ls"}}))
+    if is_continued:
+        async with client.go_on(ChatOptions(max_turns=2)) as events:
+            assert [event async for event in events]
+    else:
+        await ask(client)
+    assert had_read == [False, True]
 
 
 async def test_wrapping_up_asks_for_an_answer_without_tools() -> None:

@@ -279,6 +279,7 @@ async def test_a_prompt_that_takes_too_long_ends_with_one_error() -> None:
     assert isinstance(last, chat_events.ErrorEvent)
     assert last.error.code == ErrorCode.TIMEOUT
     assert shape(client.conversation.messages)[-1] == ("tool", "c1")
+    assert client.conversation.messages[-1].text == "Stopped before it ended."  # by nobody
 
 
 def test_a_model_without_tool_use_gets_its_tools_as_text() -> None:

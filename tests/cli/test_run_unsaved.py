@@ -26,7 +26,7 @@ from tests.support.providers import ScriptedProvider
         (
             AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full."),
             ERROR,
-            ["Not saved: disk full. This question and its answer are not in the chat."],
+            ["Not saved: disk full. The chat may lack this question or its answer."],
         ),
     ],
 )

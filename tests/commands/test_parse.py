@@ -9,9 +9,11 @@ from ollm_tui.commands.parse import (
     NOT_THERE,
     CommandCall,
     UnknownCommand,
+    as_typed,
     parse,
     prompt_text,
     run_command,
+    shell_line,
 )
 from tests.commands.recording_host import RecordingHost
 
@@ -98,3 +100,23 @@ def test_any_text_is_parsed_without_an_exception(text: str) -> None:
     parsed = parse("/" + text, COMMANDS)
     if isinstance(parsed, UnknownCommand):
         assert "\x1b" not in parsed.sentence
+
+
+@given(st.text() | st.sampled_from(["/help", "!ls", "//x", "!!x", "exit", "/", "! "]), st.text())
+def test_what_is_typed_for_a_prompt_is_no_command(prompt: str, space: str) -> None:
+    for text in (
+        prompt,
+        f" {prompt}",
+        f"\n{prompt}",
+        f"{space}/quit",
+        f"{space}!ls",
+        f" exit{space}",
+    ):
+        typed = as_typed(text)
+        assert parse(typed, COMMANDS) is None
+        assert shell_line(typed) is None
+
+
+@pytest.mark.parametrize("text", ["hello", "/etc/hosts", "/help", "!ls", "//x", "!!", "exit", ""])
+def test_what_is_typed_for_a_prompt_sends_it(text: str) -> None:
+    assert prompt_text(as_typed(text)) == text

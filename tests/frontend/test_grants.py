@@ -15,8 +15,14 @@ WRITING = CallPreview("Change a.txt", (("diff", "+x"),))
 PROTECTED = CallPreview("Change .bashrc", (("diff", "+x"),), may_last=False)
 
 
-def command(text: str) -> CallPreview:
-    return CallPreview("It runs.", (("command", text),), is_command=True, argv=plain_words(text))
+def command(text: str, containment: str = "contained: writes") -> CallPreview:
+    return CallPreview(
+        "It runs.",
+        (("command", text),),
+        is_command=True,
+        argv=plain_words(text),
+        containment=containment,
+    )
 
 
 class Clock:
@@ -41,6 +47,27 @@ async def test_a_command_is_allowed_by_its_words_and_by_nothing_else() -> None:
     permissions.allow_commands(("git", "log", "*"))
     assert permissions.allows("shell", "run", command("git log main"))
     assert not permissions.allows("shell", "run", command("git log --output=x"))
+
+
+async def test_a_word_that_is_an_asterisk_allows_no_other_words() -> None:
+    permissions = Permissions()
+    quoted = command("git '*'")
+    permissions.grant("shell", "run", quoted)
+    assert not can_grant(quoted)
+    assert not permissions.allows("shell", "run", command("git push origin main"))
+
+
+async def test_a_command_is_allowed_with_its_containment_alone(tmp_path: Path) -> None:
+    permissions = Permissions()
+    permissions.folder = kept(tmp_path / "permissions.json", "/srv/notes", Clock())
+    permissions.grant("shell", "run", command("make"))
+    await permissions.keep("shell", "run", command("make build"))
+    await permissions.refresh()
+    for text in ("make", "make build"):
+        assert permissions.allows("shell", "run", command(text))
+        assert not permissions.allows("shell", "run", command(text, "not contained"))
+    permissions.allow_commands(("make", "*"))  # what a person typed holds in any case
+    assert permissions.allows("shell", "run", command("make", "not contained"))
 
 
 async def test_a_whole_tool_is_never_allowed_to_run_any_command() -> None:
@@ -128,6 +155,9 @@ async def test_a_permission_is_taken_back_in_every_window(tmp_path: Path) -> Non
         '{"/srv/notes": [{"tool": "write_file", "effect": "anything", "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": [], "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": [5], "until": 9e12}]}',
+        '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": ["ls"], "until": 9e12}]}',
+        '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": ["ls", "*"], "until": 9e12,'
+        ' "containment": ""}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": null, "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "write_file", "effect": "write", "until": null}]}',
         '{"/other": [{"tool": "write_file", "effect": "write", "words": null, "until": 9e12}]}',

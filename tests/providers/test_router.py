@@ -171,6 +171,16 @@ async def test_a_bare_name_is_never_looked_for_at_a_service() -> None:
     assert (await found.resolve("gpt-9")).ref == ModelRef("openai", "gpt-9")
 
 
+async def test_services_that_were_listed_are_left_out_all_the_same() -> None:
+    registry = ProviderRegistry()
+    for name in ("openai", "vllm"):
+        registry.register(ScriptedProvider(name, models=[info("x")]))
+    catalog = ModelCatalog(registry, services={"openai"})
+    assert {listing.provider for listing in await catalog.refresh()} == {"openai", "vllm"}
+    [listing] = await catalog.refresh(services=False)
+    assert listing.provider == "vllm"
+
+
 async def test_not_found_names_providers_as_people_write_them() -> None:
     silent = ScriptedProvider("local", list_error=refused())
     registry = ProviderRegistry()

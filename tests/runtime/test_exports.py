@@ -10,7 +10,7 @@ import pytest
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.new_file import NameTaken
 from ollm_tui.exchange.formats import FORMATS
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.runtime.exports import ChatExports
 from ollm_tui.store.conversations import ConversationStore, open_store
@@ -19,6 +19,7 @@ from ollm_tui.store.conversations import ConversationStore, open_store
 @dataclass
 class Saving:
     journal: Any = None
+    problem: AIError | None = None
 
 
 @dataclass
@@ -46,6 +47,15 @@ async def test_a_saved_chat_has_all_its_branches_and_the_open_one(tmp_path: Path
         assert len(data["messages"]) == 3
         text = await exports.text(client, FORMATS["md"])
         assert ("three" in text, "two" in text) == (True, False)
+
+
+async def test_what_could_not_be_saved_is_exported_all_the_same(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "chats.db") as store:
+        client = await saved(store, "one")
+        client.conversation.messages.append(Message("user", "two"))
+        client.saving.problem = AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.")
+        text = await ChatExports(store).text(client, FORMATS["md"])
+        assert ("one" in text, "two" in text) == (True, True)
 
 
 async def test_a_chat_that_is_not_saved_can_be_exported(tmp_path: Path) -> None:

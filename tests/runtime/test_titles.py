@@ -138,7 +138,13 @@ def _without_model(stage: Stage) -> None:
     stage.client.conversation.model = None
 
 
-@pytest.mark.parametrize("change", [_own_title, _stopped, _many, _off, _without_model])
+def _other_model(stage: Stage) -> None:
+    stage.client.conversation.model = "scripted://other"
+
+
+@pytest.mark.parametrize(
+    "change", [_own_title, _stopped, _many, _off, _without_model, _other_model]
+)
 async def test_no_title_is_wanted(tmp_path: Path, change: Callable[[Stage], None]) -> None:
     async with answered(tmp_path) as stage:
         change(stage)
@@ -161,6 +167,18 @@ async def test_a_slow_model_and_a_long_chat_get_none(
 ) -> None:
     async with answered(tmp_path) as stage:
         assert stage.is_wanted(timings, usage) == is_wanted
+
+
+async def test_a_model_that_is_chosen_meanwhile_gets_nothing_of_the_chat(tmp_path: Path) -> None:
+    async with answered(tmp_path) as stage:
+
+        async def choose(_model: str) -> None:
+            stage.client.conversation.model = "scripted://other"
+
+        stage.titles = ChatTitles(stage.store, stage.unsaved, choose, is_on=True)
+        stage.says(TextDelta("Blue sky"), Finish("stop"))
+        assert await stage.make() == "Blue sky"
+        assert [request.model for request in stage.provider.requests] == ["m"]
 
 
 async def test_a_chat_that_is_not_saved_gets_none(tmp_path: Path) -> None:

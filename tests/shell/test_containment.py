@@ -184,14 +184,21 @@ def test_a_server_of_a_command_is_reached_by_it(walls: Containment, tmp_path: Pa
     assert contained(walls, tmp_path, f'python3 -c "{both}"') == 0
 
 
+@pytest.mark.parametrize("place", ["prefix", "package", "packages of the user"])
 def test_the_program_itself_cannot_be_changed(
-    walls: Containment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    walls: Containment, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a virtual environment below the folder; the next command would have no walls."""
+    """Below the folder, wherever it was installed; the next command would have no walls."""
     own = tmp_path / ".venv" / "bin"
     own.mkdir(parents=True)
     (own / "python").write_text("kept")
-    monkeypatch.setattr(sys, "prefix", str(own.parent))
+    if place == "prefix":
+        monkeypatch.setattr(sys, "prefix", str(own.parent))
+    elif place == "package":
+        monkeypatch.setattr(containment, "_PACKAGE", own.parent)
+    else:
+        monkeypatch.setattr(containment, "_PACKAGES", {own.parent.name})
+        monkeypatch.setattr(sys, "path", [*sys.path, str(own.parent)])
     for way in ("echo x > .venv/bin/python", "mv .venv other", "rm -r .venv", "touch .venv/new"):
         assert contained(walls, tmp_path, way) != 0
     assert [path.name for path in own.parent.iterdir()] == ["bin"]

@@ -94,6 +94,8 @@ class ChatTitles:
         conversation = client.conversation
         if not self._is_on or self._store is None or conversation.model is None:
             return False
+        if conversation.model != client.answered_by:  # another one was chosen: nothing goes to it
+            return False
         if conversation.own_title is not None or conversation.made_title is not None:
             return False
         journal = client.saving.journal
@@ -115,7 +117,9 @@ class ChatTitles:
             with anyio.move_on_after(WITHIN_S):
                 chat_id = journal.conversation_id
                 folder = self._store.states_dir / chat_id if self._store.saves else None
-                title = title_from(await self._ask(client.conversation, signal, folder))
+                # A model that is chosen meanwhile gets nothing of the chat.
+                asked = replace(client.conversation, model=client.answered_by)
+                title = title_from(await self._ask(asked, signal, folder))
                 if title is None or signal.aborted or client.conversation.own_title is not None:
                     return None
                 if await self._store.listing.title_by_model(chat_id, title, journal.watch):

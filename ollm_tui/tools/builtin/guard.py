@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import home_folder
-from ollm_tui.config.regular_file import is_folder
+from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.redact import (
@@ -144,11 +144,19 @@ class Watch:
             if any((above, name) in self._own_files for name in original_names(names[-1])):
                 raise _own(shown)
 
-    def require_new(self, shown: str, name: str, folder: os.stat_result) -> None:
-        """Refuse a file of the program's own that does not exist yet, in an open folder."""
+    def require_new(
+        self, names: Sequence[str], rest: Sequence[str], folder: os.stat_result
+    ) -> None:
+        """Refuse a place of the program's own that does not exist yet.
+
+        `rest` are the names that are missing, below the open `folder` at `names`.
+        """
         above = folder.st_dev, folder.st_ino
-        if any((above, origin) in self._own_files for origin in original_names(name)):
-            raise _own(shown)
+        planned = _folded(real_path(self.root).joinpath(*names, *rest))
+        if any((above, origin) in self._own_files for origin in original_names(rest[0])) or any(
+            planned[: len(own)] == own for own in map(_folded, map(real_path, self.own))
+        ):
+            raise _own(shown_path((*names, *rest)))
 
     def may_open(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
@@ -189,6 +197,10 @@ class Watch:
             raise _own(shown)
         if identity in self._secret_contents:
             raise secret_refusal(shown)
+
+
+def _folded(path: Path) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in path.parts)
 
 
 def secret_refusal(shown: str) -> ToolFailure:

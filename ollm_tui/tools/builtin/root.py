@@ -117,7 +117,7 @@ def place_in_root(root: Path, path: str, guard: FileGuard | None = None) -> Iter
         for end in range(len(rest)):
             names = (*walk.names, *rest[: end + 1])
             walk.watch.require_name(names, is_folder=end < len(rest) - 1)
-        walk.watch.require_new(shown_path((*walk.names, *rest)), rest[-1], os.fstat(walk.fd))
+        walk.watch.require_new(walk.names, rest, os.fstat(walk.fd))
         yield Place(walk.fd, tuple(walk.names), tuple(rest[:-1]), rest[-1], walk.watch)
     finally:
         walk.close()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ollm_tui.chat.drawing import DrawingWish, wish_of
+from ollm_tui.commands.parse import as_typed
 from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.blocks import MEDIA, TextContent
@@ -206,6 +207,6 @@ def _draft(message: Message, attached: DraftPictures) -> str | None:
     others = [part for part in message.content if not isinstance(part, (TextContent, *MEDIA))]
     if others or len(files) < len(media):
         return None
-    return (
-        drafted(message.content, [attached.add(file) for file in files]) if files else message.text
-    )
+    if files:
+        return as_typed(drafted(message.content, [attached.add(file) for file in files]))
+    return as_typed(message.text)  # what an imported chat says is no command

@@ -9,6 +9,7 @@ from ollm_tui.commands.parse import (
     CommandCall,
     ShellLine,
     UnknownCommand,
+    as_typed,
     parse,
     prompt_text,
     shell_line,
@@ -79,7 +80,7 @@ class Prompts:
         prompt = self.composer.pictures.take_beside(prompt_text(text))
         self.composer.look_at_pictures()
         if self.queue.is_busy and self.editing.is_editing:
-            self.composer.prepend(prompt)
+            self.composer.prepend(as_typed(prompt))
             self.hints.flash("An answer is still in progress", FLASH_S)
         elif self.queue.is_busy:
             self.queue.enqueue(prompt)
@@ -135,7 +136,7 @@ class Prompts:
         if self.editing.commit():
             self.draw(content, wish)
         else:
-            self.composer.prepend(prompt)
+            self.composer.prepend(as_typed(prompt))
 
     async def _draw(self, content: "Content", wish: "DrawingWish") -> None:
         await self.queue.draw(content, wish)
@@ -219,7 +220,7 @@ class Prompts:
             self._return(prompt)
             return
         if prompt is not None and not self.editing.commit():
-            self.composer.prepend(prompt)
+            self.composer.prepend(as_typed(prompt))
             return
         await self.queue.run(prompt)
         await self.after()
@@ -236,6 +237,6 @@ class Prompts:
             self.refuse()
 
     def _return(self, prompt: str | None) -> None:
-        parts = (prompt, self.queue.take_back())
+        parts = (None if prompt is None else as_typed(prompt), self.queue.take_back())
         if back := "\n\n".join(part for part in parts if part):
             self.composer.prepend(back)

@@ -86,9 +86,11 @@ class Attaching:
         Raises:
             AIError: one of its attachments is too much.
         """
-        words = "\n\n".join(self._written(part) for part in parts)
-        drafts = (as_typed(words), self.composer.draft)  # words of a server are no command
-        self.composer.draft = "\n\n".join(filter(None, drafts))
+        written = [part for part in parts if not isinstance(part, str) or part.strip()]
+        if written and isinstance(written[0], str):
+            written[0] = as_typed(written[0])  # words of a server are no command, folded or not
+        texts = [*map(self._written, written), self.composer.draft]
+        self.composer.draft = "\n\n".join(filter(None, texts))
         self.composer.guarded_until = time.monotonic() + _UNREAD_S
         self.composer.look_at_pictures()
         self.hints.flash("The prompt is in the input. Read it; Enter sends it.", READ_S)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.builtin.root import open_child, resolve_in_root
+from ollm_tui.tools.builtin.root import open_child, place_in_root, resolve_in_root
 from ollm_tui.tools.define import ToolFailure
 
 SECRET = b"the secret outside"
@@ -391,3 +391,20 @@ def test_characters_that_are_not_seen_hide_no_place_of_secrets(unseen: str, root
 def guarded(root: Path, own: Path, path: str) -> bytes:
     with resolve_in_root(root, path, FileGuard(own=(own,))) as found:
         return os.read(found.fd, 1000)
+
+
+@pytest.mark.parametrize("path", ["cfg/ollm/config.toml", "cfg/OLLM/x", "cfg/ollm"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_place_of_the_program_that_does_not_exist_yet_is_not_written(
+    path: str, is_there: bool, root: Path
+) -> None:
+    if is_there:
+        (root / "cfg").mkdir()
+    guard = FileGuard(own=(root / "cfg" / "ollm",))
+    with (
+        pytest.raises(ToolFailure, match="belongs to ollm itself"),
+        place_in_root(root, path, guard),
+    ):
+        pass
+    with place_in_root(root, "cfg/other/config.toml", guard) as place:
+        assert place.name == "config.toml"

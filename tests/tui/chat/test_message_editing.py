@@ -65,6 +65,18 @@ async def test_an_edited_question_takes_the_place_of_the_old_one_when_it_is_sent
         assert stage.shown.index("two? please") < stage.shown.index("anew")
 
 
+async def test_a_message_that_reads_like_a_command_is_edited_as_a_message(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.send("//permissions all")
+        await answer(stage, "Which ones?")
+        assert texts_of(stage)[0] == "/permissions all"
+        await press(stage, "alt+up", "e")
+        assert stage.chat.composer.value == "//permissions all"
+        await press(stage, "enter")
+        assert texts_of(stage) == ["/permissions all"]
+        assert stage.chat.services.approver.permissions.mode == "ask"
+
+
 async def test_letters_typed_right_after_e_come_behind_the_question(config: Path) -> None:
     async with staged(config) as stage:
         await three_answers(stage)

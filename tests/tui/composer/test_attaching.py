@@ -8,6 +8,8 @@ import pytest
 from textual import events
 
 from ollm_tui.attachments.attachment import AttachedImage, FileBytes, image_of
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.parse import parse, shell_line
 from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
@@ -121,6 +123,24 @@ async def test_enter_waits_for_the_file_and_a_further_key_takes_it_back(
         await stage.pilot.press("enter", "a")
         composer.end_reading("cat.png", "")
         assert composer.text == "cat.pnga"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("\n/permissions all",),
+        (" ", "!ls"),
+        ("!ls " + "x" * 30_000,),
+        ("quit",),
+    ],
+    ids=["a command", "after nothing", "a long one, which is folded", "a word that quits"],
+)
+async def test_words_of_a_server_are_no_command(parts: tuple[str, ...], tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.controller.attaching.insert(parts)
+        typed = stage.chat.composer.value
+        assert parse(typed, COMMANDS) is None
+        assert shell_line(typed) is None
 
 
 def _cat() -> AttachedImage:
