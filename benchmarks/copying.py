@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ollm_tui.tui.dialogs.questions import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopyDialog
 from tests.tui.screens import Stage, staged
 
 MEGABYTES = 20
@@ -54,7 +54,7 @@ async def measured(stage: Stage, *keys: str) -> Ticker:
         if keys:
             for key in keys:
                 await stage.pilot.press(key)
-            while not isinstance(stage.app.screen, SaveCopy):
+            while not isinstance(stage.app.screen, SaveCopyDialog):
                 await asyncio.sleep(0.01)
         else:
             await asyncio.sleep(2)

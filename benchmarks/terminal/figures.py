@@ -72,7 +72,8 @@ class Figure:
     def judged(self, rows: Rows) -> tuple[Measured | None, Verdict]:
         """Measure in the quiet rounds and hold it to the limit; without enough of them in all.
 
-        A time over its limit is not judged if the machine is slower by as much.
+        A time over its limit is not judged if the machine is slower by as much, nor is a ratio to
+        a reference that skipped frames.
         """
         if self.rival and not rows.has(self.rival):
             return None, "not there"
@@ -80,17 +81,18 @@ class Figure:
         is_enough = min(quiet.rounds(case, OLLM) for case in self.cases) >= self.rounds
         measured = self.measure(quiet if is_enough else rows)
         verdict = self.verdict(measured)
-        if verdict in {"ok", "MISSED"} and not (is_enough and rows.began_quiet):
+        if measured is None or verdict not in {"ok", "MISSED"}:
+            return measured, verdict
+        if not (is_enough and rows.began_quiet):
             return measured, "not judged"
-        if verdict == "MISSED" and self._is_within(measured, slowness(rows)):
-            return measured, "not judged"
-        return measured, verdict
+        is_missed = verdict == "MISSED" and not self._may_be_the_machine(measured, rows)
+        return measured, verdict if verdict == "ok" or is_missed else "not judged"
 
-    def _is_within(self, measured: Measured | None, times: float) -> bool:
-        """Whether a time is within so many times its limit."""
-        if measured is None or self.limit is None or self.unit not in TIMES:
-            return False
-        return measured.figure <= self.limit * times
+    def _may_be_the_machine(self, measured: Measured, rows: Rows) -> bool:
+        """Whether a faster machine might have given a figure within the limit."""
+        if self.limit is None or self.unit not in TIMES:
+            return not measured.is_comparable
+        return measured.figure <= self.limit * slowness(rows)
 
 
 def slowness(rows: Rows) -> float:

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from benchmarks.terminal.programs import BARE, OLLM
@@ -19,8 +19,12 @@ class Measured:
     low: float | None = None
     high: float | None = None
     """The least and the most that a round gave for the figure."""
+    is_comparable: bool = True
+    """Whether the reference did as much work: on a slow machine it skips frames."""
 
 
+MIN_FRAMES = 0.9
+"""What share of the program's frames a reference has to draw to be comparable."""
 Measure: TypeAlias = Callable[[Rows], Measured | None]
 
 
@@ -59,15 +63,19 @@ def against(
 
 
 def cpu_against_bare(case: str) -> Measure:
-    """Compare processor time a token with bare Textual; who draws fewer frames has it easier."""
+    """Compare processor time a token with bare Textual, and say how many frames both drew."""
 
     def measure(rows: Rows) -> Measured | None:
-        found = against(BARE, case, "cpu_ms_per_token", "ms", 3)(rows)
-        if found is None:
+        compared = against(BARE, case, "cpu_ms_per_token", "ms", 3)(rows)
+        if compared is None:
             return None
-        frames = [f", {rows.median(name, case, 'frames') or 0:.0f} frames" for name in (OLLM, BARE)]
-        ours, theirs = found.ours + frames[0], found.theirs + frames[1]
-        return Measured(found.figure, ours, theirs, found.low, found.high)
+        ours, theirs = (rows.median(name, case, "frames") or 0 for name in (OLLM, BARE))
+        return replace(
+            compared,
+            ours=f"{compared.ours}, {ours:.0f} frames",
+            theirs=f"{compared.theirs}, {theirs:.0f} frames",
+            is_comparable=theirs >= MIN_FRAMES * ours,
+        )
 
     return measure
 

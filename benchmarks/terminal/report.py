@@ -79,7 +79,8 @@ def quiet_report(rows: Rows) -> str:
         lines.append(
             f"This machine is {times:.1f} times as slow as the one on which limits in ms and s were"
             f" set: bare Textual started there in {LIMITS_SET_AT_S} s."
-            " What is over such a limit by less than that is not judged."
+            " What is over such a limit by less than that is not judged, nor is a ratio to bare"
+            " Textual where that skipped frames."
         )
     return "\n".join(lines)
 

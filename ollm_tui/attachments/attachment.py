@@ -2,7 +2,7 @@
 
 Only regular files are read, up to a limit. A pipe, a device or a file of the kernel is refused
 without being opened, since opening one may wait or do something. Links are followed, since a
-person's folders may be links; what is opened is their end, and never a link that took its place.
+user's folders may be links; what is opened is their end, and never a link that took its place.
 """
 
 import errno
@@ -292,7 +292,7 @@ async def existing_paths(text: str) -> Sequence[Path]:
 
 
 async def named_paths(text: str) -> Sequence[Path]:
-    """Return the files that a person names, or the most likely ones if none exists.
+    """Return the files that the user names, or the most likely ones if none exists.
 
     Raises:
         AIError: BAD_REQUEST if it is not a path.

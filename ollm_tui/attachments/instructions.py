@@ -1,6 +1,6 @@
 """Instructions in files: `AGENTS.md` of a folder, and skills, which are folders with a `SKILL.md`.
 
-A chat is given one only when its person says so. It is then a part of the system prompt between two
+A chat is given one only when its user says so. It is then a part of the system prompt between two
 marks, so that it is seen, saved with the chat, and taken out again.
 """
 

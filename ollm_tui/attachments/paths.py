@@ -1,4 +1,4 @@
-"""Paths that a person typed, pasted or dropped, and those that complete a few letters.
+"""Paths that the user typed, pasted or dropped, and those that complete a few letters.
 
 Terminals write a dropped file in their own way: quoted, with backslashes before blanks, as a
 `file://` URL, or bare with its blanks. Only the disk can tell which reading is right.

@@ -1,4 +1,4 @@
-"""Texts that a person uses again: Markdown files in a folder, filled with what is written after."""
+"""Texts that the user uses again: Markdown files in a folder, filled with what is written after."""
 
 import re
 import shlex

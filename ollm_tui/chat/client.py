@@ -14,12 +14,12 @@ from ollm_tui.chat.compacting import Compactor, apply_compaction, compactor_for
 from ollm_tui.chat.compaction import Compaction
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.drawing import DrawingRun, DrawingWish, open_job, wish_of
+from ollm_tui.chat.drawing import DrawingWish, MediaRun, resumable_job, wish_of
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, check_question
 from ollm_tui.chat.prompt_run import Ending, PromptRun
 from ollm_tui.chat.resolving import unless_stopped
-from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.saving import FINISH_S, ChatSaver
 from ollm_tui.chat.summary import SummaryProgress
 from ollm_tui.chat.tool_loop import RunningCall
 from ollm_tui.config.foreign import foreign_code, without_secrets
@@ -31,7 +31,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.channel import Channel
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.tasks import single_error
 from ollm_tui.tokens.count import TokenCounter
 
 ChatStream = AbstractAsyncContextManager[AsyncIterator[chat_events.ChatEvent]]
@@ -55,7 +55,7 @@ class ChatClient:
         self.jobs = parts.jobs
         """The commands of this chat that run in the background."""
         self.conversation = conversation or Conversation()
-        self.saving = Saving(journal)
+        self.saving = ChatSaver(journal)
         """Whether the chat is being saved, and why not."""
         counter = parts.counter or TokenCounter(parts.encodings)
         self.guard = ContextGuard(counter, parts.windows)
@@ -140,7 +140,7 @@ class ChatClient:
             raise _still_answering()
         self.conversation.messages.append(message)
         with anyio.move_on_after(FINISH_S, shield=True):
-            await self.saving.whole(message)
+            await self.saving.write(message)
 
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages; a saved chat keeps the others as a branch.
@@ -225,7 +225,7 @@ class ChatClient:
         *,
         rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
-        job = open_job(self.conversation.messages)
+        job = resumable_job(self.conversation.messages)
         self._begin(question, rewind=rewind)
         run = self._run(options, signal or AbortSignal(), job)
         try:
@@ -243,10 +243,10 @@ class ChatClient:
 
     def _run(
         self, options: ChatOptions, signal: AbortSignal, job: str | None
-    ) -> PromptRun | DrawingRun:
+    ) -> PromptRun | MediaRun:
         parts, conversation, saving = self._parts, self.conversation, self.saving
         if wish_of(conversation.messages[-1]) is not None:
-            return DrawingRun(parts, conversation, saving, signal, job)
+            return MediaRun(parts, conversation, saving, signal, job)
         self._prompt = PromptRun(parts, conversation, saving, self.guard, options, signal)
         return self._prompt
 
@@ -265,7 +265,7 @@ class ChatClient:
 
     async def _answer(
         self,
-        run: PromptRun | DrawingRun,
+        run: PromptRun | MediaRun,
         question: Message | None,
         events: Channel[chat_events.ChatEvent],
     ) -> None:
@@ -299,7 +299,7 @@ class ChatClient:
             await anyio.lowlevel.checkpoint()  # who left has cancelled this task
             raise
 
-    async def _saved(self, run: PromptRun | DrawingRun, emit: Emit) -> Ending:
+    async def _saved(self, run: PromptRun | MediaRun, emit: Emit) -> Ending:
         """Answer and save the growing answer alongside; a failure of either ends both."""
         with single_error():
             async with anyio.create_task_group() as group:

@@ -25,7 +25,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, messages_to_send
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.resolving import named_model, unless_stopped
-from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.saving import FINISH_S, ChatSaver
 from ollm_tui.chat.summary import SummaryProgress, SummaryRun
 from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.dataclass import dataclass
@@ -96,7 +96,7 @@ class Compactor:
             for begin, end in zip(history.starts, history.ends, strict=True)
         ]
         fixed = max(0, used - sum(sizes))
-        # Of a short chat at least half goes: the person asks for it before the limit.
+        # Of a short chat at least half goes: the user asks for it before the limit.
         room = min(max(0, window - fixed) * share, sum(sizes) / 2)
         position = history.position(sizes, room)
         if position is None:
@@ -180,7 +180,7 @@ async def compactor_for(
 
 
 async def apply_compaction(
-    compaction: Compaction, conversation: Conversation, saving: Saving
+    compaction: Compaction, conversation: Conversation, saving: ChatSaver
 ) -> None:
     """Continue with what was proposed; a saved chat keeps the messages as another branch.
 
@@ -204,7 +204,7 @@ class RoomKeeper:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        saving: Saving,
+        saving: ChatSaver,
         guard: ContextGuard,
         signal: AbortSignal,
     ) -> None:

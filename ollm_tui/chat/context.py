@@ -35,7 +35,7 @@ class ContextGuard:
     def __init__(self, counter: TokenCounter, windows: Mapping[str, int]) -> None:
         self._counter = counter
         self._windows = windows
-        """Windows that a person set, by model address or name."""
+        """Windows that the user set, by model address or name."""
         self._bound = PromptBound()
         self.state: ContextState | None = None
 

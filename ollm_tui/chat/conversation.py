@@ -84,7 +84,7 @@ class Conversation:
 
     @property
     def title(self) -> str | None:
-        """The person's own, else a model's, else the first line of the first question."""
+        """The user's own, else a model's, else the first line of the first question."""
         texts = (message.text.strip() for message in self.messages if is_question(message))
         made = self.own_title or self.made_title
         return made or next((text.splitlines()[0] for text in texts if text), None)

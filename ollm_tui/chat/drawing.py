@@ -1,4 +1,4 @@
-"""`DrawingRun`: one prompt of which a model makes pictures, a video or music.
+"""`MediaRun`: one prompt of which a model makes pictures, a video or music.
 
 A question that is drawn has its wish as metadata, so that it is drawn again and not chatted about.
 """
@@ -12,7 +12,7 @@ import anyio
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.making import KINDS, Made, Makes, check_maker, made, newest_made
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.saving import Saving
+from ollm_tui.chat.saving import ChatSaver
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import as_object, positive, present, string
 from ollm_tui.protocol import chat_events
@@ -101,7 +101,7 @@ def wish_of(message: Message) -> DrawingWish | None:
     )
 
 
-def open_job(messages: list[Message]) -> str | None:
+def resumable_job(messages: list[Message]) -> str | None:
     """Return the job of the newest answer, if ollm quit before it was complete."""
     newest = messages[-1] if messages else None
     if newest is None or newest.metadata.get("ended") != "interrupted":
@@ -132,7 +132,7 @@ def newest_picture(messages: list[Message]) -> ImageContent | None:
     return newest if isinstance(newest, ImageContent) else None
 
 
-class DrawingRun:
+class MediaRun:
     """One prompt of a conversation that is drawn; each picture is kept as soon as it is there."""
 
     has_template = False
@@ -144,14 +144,14 @@ class DrawingRun:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        saving: Saving,
+        saving: ChatSaver,
         signal: AbortSignal,
         job: str | None,
     ) -> None:
         """Take the conversation, whose newest message is the question, and a job to pick up."""
         self._parts = parts
         self._conversation = conversation
-        self._saving, self._growing = saving, saving.growing()
+        self._saving, self._growing = saving, saving.begin_growing()
         self._signal = signal
         self._question = conversation.messages[-1]
         self._job = job
@@ -166,7 +166,7 @@ class DrawingRun:
         """Draw the pictures and return how that ended."""
         self._emit = emit
         if self.unsaved is not None:
-            await self._saving.in_time(self.unsaved)
+            await self._saving.write_shielded(self.unsaved)
         ended = "failed"
         limit_s = self._parts.limits.prompt_s
         try:

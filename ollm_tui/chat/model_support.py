@@ -1,6 +1,6 @@
 """A model's abilities: which media it takes, and how its tools are described to it.
 
-What a person set counts first, then a server's refusal, then the listing; the unknown is tried.
+What the user set counts first, then a server's refusal, then the listing; the unknown is tried.
 """
 
 from collections import Counter

@@ -47,9 +47,9 @@ class ChatParts:
     router: Router
     tools: OffersTools | None = None
     changes: ChangeJournal | None = None
+    """What tools changed in this chat."""
     jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
     """The commands of the chat that run in the background."""
-    """What tools changed in this chat."""
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)
     encodings: Encodings = field(default_factory=Encodings)

@@ -103,12 +103,12 @@ def messages_to_send(
     is left out goes together with its answer: nothing stands in the place of an image. A file is
     sent below its name, as the text of one is. `unsent` are the types of content to leave out.
     """
-    sending, newest = Sending(unsent), newest_turns(history, turns_left_out)
+    sending, newest = SendBuilder(unsent), newest_turns(history, turns_left_out)
     sending.add(newest, 0, len(newest))
     return tuple(map(with_names, sending.messages))
 
 
-class Sending:
+class SendBuilder:
     """What is sent of a history, message by message; `messages_to_send` says what that is."""
 
     def __init__(self, unsent: Collection[str]) -> None:
@@ -118,9 +118,9 @@ class Sending:
         self._is_left_out = False
         """Whether the newest question was left out, so that its answer is too."""
 
-    def rest(self, settled: int) -> "Sending":
+    def rest(self, settled: int) -> "SendBuilder":
         """Return the same without its first messages, to go on from here."""
-        other = Sending(self._unsent)
+        other = SendBuilder(self._unsent)
         other.messages, other._is_left_out = self.messages[settled:], self._is_left_out
         return other
 

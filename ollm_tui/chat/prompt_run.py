@@ -26,7 +26,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import WRAP_UP, ChatOptions, no_result
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.resolving import resolve_model, unless_stopped
-from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.saving import FINISH_S, ChatSaver
 from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.chat.tool_loop import NothingOffered, RunningCall, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
@@ -53,7 +53,7 @@ class PromptRun:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        saving: Saving,
+        saving: ChatSaver,
         guard: ContextGuard,
         options: ChatOptions,
         signal: AbortSignal,
@@ -107,8 +107,10 @@ class PromptRun:
         )
 
     async def _turns(self) -> Ending:
-        unsaved, prepare = self.unsaved, self._is_prepared
-        if not await (prepare() if unsaved is None else self._saving.alongside(unsaved, prepare)):
+        unsaved, prepare = self.unsaved, self._prepare
+        if not await (
+            prepare() if unsaved is None else self._saving.write_alongside(unsaved, prepare)
+        ):
             return chat_events.Finish(reason="abort")
         if self._options.wraps_up:
             await self._add(Message("user", WRAP_UP, metadata={"correction": True}))
@@ -122,7 +124,7 @@ class PromptRun:
                 break
         return chat_events.Finish(reason="max_turns", turn=number)
 
-    async def _is_prepared(self) -> bool:
+    async def _prepare(self) -> bool:
         """Find the model and what of the prompt it takes; return False if stopped."""
         resolved = await resolve_model(self._parts, self._conversation, self._options, self._signal)
         if resolved is None or not await self._render_texts(resolved):
@@ -131,7 +133,7 @@ class PromptRun:
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
-        return await self._is_ready() and await self._look_at_media()
+        return await self._plan() and await self._look_at_media()
 
     async def _render_texts(self, resolved: ResolvedModel) -> bool:
         """Render what is a template, and save a prompt that was one; return False if stopped."""
@@ -146,7 +148,7 @@ class PromptRun:
             await self._add(conversation.messages.pop())
         return True
 
-    async def _is_ready(self) -> bool:
+    async def _plan(self) -> bool:
         """Check the schema, if there is one, and look up the model; return False if stopped."""
         if not await self._plan_thinking():
             return False
@@ -160,11 +162,11 @@ class PromptRun:
         try:
             return await self._unless_stopped(self._builder.plan_thinking) is not None
         except AIError as error:
-            if not await self._gives_up_thinking(error):
+            if not await self._drop_thinking(error):
                 raise
         return True
 
-    async def _gives_up_thinking(self, error: AIError, number: int = 1) -> bool:
+    async def _drop_thinking(self, error: AIError, number: int = 1) -> bool:
         """Whether only a wish for thinking was refused, so that the answer goes on without it."""
         instead = await self._builder.give_up_thinking(error)
         if instead is None:
@@ -205,7 +207,7 @@ class PromptRun:
         count, named = sum(attached[kind] for kind in kinds), tuple(sorted(kinds))
         await self._emit(chat_events.PicturesLeftOut(count=count, model=model, kinds=named))
 
-    async def _gives_up_media(self, failed: Turn, error: AIError) -> bool:
+    async def _drop_media(self, failed: Turn, error: AIError) -> bool:
         """Whether the server refused attachments, so that the request is sent without them."""
         attached = self._attached()
         sent = attached.keys() - self._builder.unsent
@@ -229,9 +231,9 @@ class PromptRun:
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
-            elif turn.partial() is None and await self._gives_up_thinking(end.error, number):
+            elif turn.partial() is None and await self._drop_thinking(end.error, number):
                 pass
-            elif not await self._gives_up_media(turn, end.error):
+            elif not await self._drop_media(turn, end.error):
                 return chat_events.ErrorEvent(error=self._failure(turn, end.error), turn=number)
             turn, end = await self._ask(number)
         if end.reason == "abort":
@@ -315,7 +317,7 @@ class PromptRun:
         )
 
     async def _ask(self, number: int) -> tuple[Turn, End]:
-        growing = self._saving.growing()
+        growing = self._saving.begin_growing()
         turn = Turn(
             self._builder.resolved.provider,
             self._builder.request(),
@@ -386,7 +388,7 @@ class PromptRun:
         deadline = anyio.current_time() + FINISH_S
         for message in messages:
             with anyio.CancelScope(deadline=deadline, shield=True):
-                await self._saving.whole(message)
+                await self._saving.write(message)
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
         return await unless_stopped(self._signal, work)

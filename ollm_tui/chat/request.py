@@ -18,7 +18,7 @@ from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
 from ollm_tui.chat.templates import system_prompt_of
 from ollm_tui.chat.thinking import PlannedThinking, is_refused, no_effect
-from ollm_tui.chat.tool_loop import GoesOn, NothingOffered, ToolOffer
+from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, TracksUntrustedInput
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
@@ -89,8 +89,8 @@ class RequestBuilder:
             NothingOffered(not_offered("", ())) if parts.tools is None else parts.tools.offer(names)
         )
         """The tools of this prompt; later changes of the settings do not affect it."""
-        if isinstance(self.offer, GoesOn) and has_results(conversation.messages):
-            self.offer.go_on()
+        if isinstance(self.offer, TracksUntrustedInput) and has_results(conversation.messages):
+            self.offer.mark_untrusted()
         self._generation = _generation(conversation.options, options)
         schema = self._generation.response_format
         self.answer_schema = AnswerSchema(schema) if isinstance(schema, dict) else None

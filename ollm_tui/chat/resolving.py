@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import anyio
-
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
@@ -12,6 +10,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.tasks import cancelled_by
 
 T = TypeVar("T")
 
@@ -57,10 +56,6 @@ async def resolve_model(
 
 async def unless_stopped(signal: AbortSignal, work: Callable[[], Awaitable[T]]) -> T | None:
     """Await `work`, or return None if the signal ends it first."""
-    with anyio.CancelScope() as scope:
-        unsubscribe = signal.subscribe(scope.cancel)
-        try:
-            return await work()
-        finally:
-            unsubscribe()
+    with cancelled_by(signal):
+        return await work()
     return None

@@ -10,7 +10,7 @@ from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 logger = logging.getLogger(__name__)
 PACE_S = 0.1
@@ -26,7 +26,7 @@ def pause_after(size: int) -> float:
     return max(PACE_S, size / CHARACTERS_PER_S)
 
 
-class Saving:
+class ChatSaver:
     """Writes messages to a journal, if there is one; a failure is kept in `problem`.
 
     The journal keeps what it could not write and writes it later, so nothing is written twice.
@@ -48,30 +48,30 @@ class Saving:
     async def branch(self, kept: int, messages: Sequence[Message]) -> None:
         """Continue after the first `kept` messages with others; they are on the disk on return."""
         if self.journal is not None:
-            await self.guarded(self.journal.branch(kept, messages))
+            await self.record_errors(self.journal.branch(kept, messages))
 
-    async def whole(self, message: Message) -> None:
+    async def write(self, message: Message) -> None:
         """Write a message that will not change; it is on the disk on return."""
         if self.journal is not None:
-            await self.guarded(self.journal.begin(message))
+            await self.record_errors(self.journal.begin(message))
 
-    async def alongside(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
-        """Write a message like `whole` while `work` is done, and return what that returns."""
+    async def write_alongside(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
+        """Write a message like `write` while `work` is done, and return what that returns."""
         async with task_group() as group:
-            group.start_soon(self.in_time, message)
+            group.start_soon(self.write_shielded, message)
             return await work()
 
-    async def in_time(self, message: Message) -> None:
-        """Write a message like `whole`, also when this is cancelled."""
+    async def write_shielded(self, message: Message) -> None:
+        """Write a message like `write`, also when this is cancelled."""
         with anyio.move_on_after(FINISH_S, shield=True):
-            await self.whole(message)
+            await self.write(message)
 
-    def growing(self) -> "GrowingMessage":
+    def begin_growing(self) -> "GrowingMessage":
         """Begin a message that is written while it arrives."""
         self._growing = GrowingMessage(self, self.journal)
         return self._growing
 
-    def has_grown(self) -> None:
+    def note_growth(self) -> None:
         """Note that the open message has grown."""
         self._grown.set()
 
@@ -87,7 +87,7 @@ class Saving:
             if size:  # else the last answer had grown
                 await anyio.sleep(pause_after(size))
 
-    async def guarded(self, write: Awaitable[str | None]) -> str:
+    async def record_errors(self, write: Awaitable[str | None]) -> str:
         """Await a write and return its id; after a failure, keep the error and return none."""
         try:
             message_id = await write
@@ -103,7 +103,7 @@ class Saving:
 class GrowingMessage:
     """One answer in the journal: begun with its first piece, finished with its last form."""
 
-    def __init__(self, saving: Saving, journal: ChatJournal | None) -> None:
+    def __init__(self, saving: ChatSaver, journal: ChatJournal | None) -> None:
         self._saving = saving
         self._journal = journal
         self._make: Callable[[], Message | None] | None = None
@@ -114,7 +114,7 @@ class GrowingMessage:
         """Note that more has arrived; `make` returns all of it when it is written."""
         if self._journal is not None:
             self._make = make
-            self._saving.has_grown()
+            self._saving.note_growth()
 
     async def hand_over(self) -> int:
         """Pass what has arrived so far to the journal; return its length in characters."""
@@ -123,9 +123,9 @@ class GrowingMessage:
             if journal is None or message is None:
                 return 0
             if self._id:
-                await self._saving.guarded(journal.update(self._id, message))
+                await self._saving.record_errors(journal.update(self._id, message))
             else:
-                self._id = await self._saving.guarded(journal.begin(message))
+                self._id = await self._saving.record_errors(journal.begin(message))
         return len(content_to_text(message.content))
 
     async def finish(self, message: Message | None) -> None:
@@ -137,5 +137,5 @@ class GrowingMessage:
         with anyio.move_on_after(FINISH_S, shield=True):
             async with self._lock:
                 if not self._id:
-                    self._id = await self._saving.guarded(journal.begin(message))
-                await self._saving.guarded(journal.finish(self._id, message))
+                    self._id = await self._saving.record_errors(journal.begin(message))
+                await self._saving.record_errors(journal.finish(self._id, message))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ollm_tui.chat.prompt import Sending, newest_turns, with_names
+from ollm_tui.chat.prompt import SendBuilder, newest_turns, with_names
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.blocks import MEDIA, Block
 from ollm_tui.protocol.message import Message, is_compaction
@@ -24,7 +24,7 @@ _NONE: Final = ()
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """What of a history counts: no oldest turns that are left out, nothing that was compacted."""
+    """The part of a history to send: without turns left out and compacted messages."""
 
     history: SentMessages
     turns_left_out: int
@@ -50,7 +50,7 @@ class _Settled:
 
     newest: SentMessages
     unsent: Collection[str]
-    sending: Sending
+    sending: SendBuilder
     count: int = 0
     """How many of the newest messages."""
     growth: Growth = field(default_factory=Growth)
@@ -89,7 +89,7 @@ class SentHistory:
         none = SentMessages.of(_NONE, Growth(), 0)
         self._history = none
         self._newest = _Newest(none, 0, SentMessages.of(_NONE, Growth(), 0))
-        self._settled = _Settled(none, _NONE, Sending(_NONE))
+        self._settled = _Settled(none, _NONE, SendBuilder(_NONE))
         self._sent = none
         """What is sent of the newest state."""
 
@@ -129,7 +129,7 @@ class SentHistory:
         is_other = known.unsent != unsent or common_length(known.newest, newest) < count
         # What is settled was followed by something that is no result.
         if is_other or (count < len(newest) and newest[count].role == "tool"):
-            known = self._settled = _Settled(newest, unsent, Sending(unsent))
+            known = self._settled = _Settled(newest, unsent, SendBuilder(unsent))
         # What follows the newest message that is no result may still change what is sent of it.
         end = next((at for at in reversed(range(len(newest))) if newest[at].role != "tool"), 0)
         known.settle(newest, max(known.count, end))

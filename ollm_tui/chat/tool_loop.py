@@ -24,7 +24,7 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.tasks import cancelled_by, single_error
 
 
 class ToolOffer(Protocol):
@@ -55,10 +55,10 @@ class KeepsResults(Protocol):
 
 
 @runtime_checkable
-class GoesOn(Protocol):
+class TracksUntrustedInput(Protocol):
     """An offer for which it matters whether the model has read something before."""
 
-    def go_on(self) -> None:
+    def mark_untrusted(self) -> None:
         """Count what was read earlier in the same turn."""
 
 
@@ -125,15 +125,10 @@ class ToolRound:
 
     async def run(self, emit: Emit, signal: AbortSignal) -> bool:
         """Run them all; return False if the signal stopped them."""
-        with anyio.CancelScope() as scope:
-            unsubscribe = signal.subscribe(scope.cancel)
-            try:
-                with single_error():
-                    async with anyio.create_task_group() as group:
-                        for number, call in enumerate(self._calls):
-                            group.start_soon(self._one, number, call, emit)
-            finally:
-                unsubscribe()
+        with cancelled_by(signal) as scope, single_error():
+            async with anyio.create_task_group() as group:
+                for number, call in enumerate(self._calls):
+                    group.start_soon(self._one, number, call, emit)
         if not scope.cancelled_caught:
             return True
         for call in self._calls:

@@ -43,6 +43,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.tasks import cancelled_by
 
 MAX_RETRIES = 2
 FIRST_WAIT_S = 0.5
@@ -211,13 +212,8 @@ class Turn:
 
     async def _is_stopped_within(self, seconds: float) -> bool:
         signal = self._request.signal
-        with anyio.CancelScope() as scope:
-            unsubscribe = signal.subscribe(scope.cancel) if signal else None
-            try:
-                await self._sleep(seconds)
-            finally:
-                if unsubscribe:
-                    unsubscribe()
+        with cancelled_by(signal) as scope:
+            await self._sleep(seconds)
         return scope.cancelled_caught
 
     async def _ask(self, emit: Emit) -> End:

@@ -10,7 +10,7 @@ from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, ToolCall, includes
 from ollm_tui.shell.words import fits, read_pattern
 from ollm_tui.tools.ask_person import NOT_ASKED
-from ollm_tui.tools.prepared import AsksPerson, preview_of
+from ollm_tui.tools.prepared import AsksUser, preview_of
 
 _MAX_LENGTH: Final = 200
 _MAX_LISTED: Final = 5
@@ -60,7 +60,7 @@ class Allowed:
 
 
 @dataclass(slots=True)
-class NobodyToAsk:
+class NonInteractiveApprover:
     """Allows what reads and what was allowed before; anything else needs an approval."""
 
     allowed: Allowed = field(default_factory=Allowed)
@@ -71,7 +71,7 @@ class NobodyToAsk:
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Decide without asking; files that can run something are never changed."""
-        if isinstance(tool, AsksPerson):
+        if isinstance(tool, AsksUser):
             return Approval(allowed=False, reason=NOT_ASKED)
         preview = preview_of(tool)
         if preview is not None and preview.unread:

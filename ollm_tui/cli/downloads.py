@@ -17,8 +17,8 @@ from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.tasks import single_error
 
 RESUME_HINT = "Paused. Repeat the command to resume, or resume it in the app (F3)."
 CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."

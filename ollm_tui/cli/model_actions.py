@@ -82,7 +82,7 @@ def _write_result(
 
 def run_delete(arguments: Arguments, output: Output) -> int:
     """Delete a model after confirmation."""
-    # Nothing is open while the question is: a person who thinks about it holds no connection.
+    # Nothing is open while the question is: the user who thinks about it holds no connection.
     model = in_runtime(arguments, output, partial(_find_deletable, arguments.name))
     if not arguments.yes and not confirm(_question(model), output):
         output.note("Nothing was deleted.")

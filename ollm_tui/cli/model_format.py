@@ -34,7 +34,7 @@ def abilities_text(info: ModelInfo) -> str:
 
 
 def can_text(info: ModelInfo) -> str:
-    """Return what a model can do in a few words: `?` is assumed, `!` is set by a person."""
+    """Return what a model can do in a few words: `?` is assumed, `!` is set by the user."""
     if info.details.get("problem"):
         return "unusable"
     abilities, can = capabilities_of(info), info.capability

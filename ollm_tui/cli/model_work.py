@@ -30,9 +30,9 @@ from ollm_tui.protocol.model import ModelDraft, ModelRef, PullProgress
 from ollm_tui.protocol.ports import ProviderAdapter, ReportProgress
 from ollm_tui.providers.operations import method_of
 from ollm_tui.providers.router import same_model
-from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.create import draft_of, profile_of
+from ollm_tui.tasks import single_error
 
 if TYPE_CHECKING:
     from ollm_tui.cli.pull_report import PullReport

@@ -168,7 +168,7 @@ class Output:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a person sees standard error."""
+        """Whether the user sees standard error."""
         return self._stderr.isatty()
 
     def _redacted_json(self, value: JsonValue) -> JsonValue:
@@ -253,7 +253,7 @@ def open_missing_streams() -> None:
     """Put something in the place of standard streams that were closed when the program began.
 
     Else the next file that it opens, its database or a connection, gets their number, and what is
-    meant for a person is written into that. Nothing can be written to an output that was closed,
+    meant for the user is written into that. Nothing can be written to an output that was closed,
     and the command reports that; messages for a closed output are dropped.
     """
     for number, (name, flags) in enumerate(_STREAMS):

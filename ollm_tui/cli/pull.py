@@ -38,8 +38,8 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.tasks import single_error
 
 STARTER = "starter"
 PullTarget: TypeAlias = HubAddress | UrlFile | LocalFiles | StarterPackage | str

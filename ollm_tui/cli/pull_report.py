@@ -84,7 +84,7 @@ class PullReport:
 
 
 class LiveReport(PullReport):
-    """One line that changes, for a person who watches."""
+    """One line that changes, for the user who watches."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class JobReport:
 
 
 class LiveJob(JobReport):
-    """One line that changes, for a person who watches."""
+    """One line that changes, for the user who watches."""
 
     def progress(self, job: Job) -> None:
         """Redraw the line."""

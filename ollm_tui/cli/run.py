@@ -8,7 +8,7 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.cli.allowing import Allowed, NobodyToAsk
+from ollm_tui.cli.allowing import Allowed, NonInteractiveApprover
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
 from ollm_tui.cli.mcp.prompt_tools import PromptTools
@@ -80,7 +80,7 @@ async def _run(
             for problem in runtime.plugin_problems:
                 output.note(problem)
             writer = _writer(arguments, output)
-            nobody = NobodyToAsk(Allowed.of(flags.allow))
+            nobody = NonInteractiveApprover(Allowed.of(flags.allow))
             runtime.ask_before_tools(nobody)
             try:
                 client, options = await _prepared(runtime, flags, output)
@@ -151,7 +151,7 @@ async def _note_news(runtime: Runtime, client: ChatClient, output: Output) -> No
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     """Start a chat that is not saved, or continue the one that is named, or the last one."""
     if flags.continued is not None:
-        client = await runtime.continued(flags.continued)
+        client = await runtime.continue_chat(flags.continued)
         if (line := others_line(await runtime.branches.listed(client))) is not None:
             output.note(f"{line} This is the latest branch; /branch in the app shows the others.")
         conversation = client.conversation

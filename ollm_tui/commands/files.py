@@ -1,4 +1,4 @@
-"""What commands may ask about files of a person: profiles, exports, snippets and instructions."""
+"""What commands may ask about files of the user: profiles, exports, snippets and instructions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,7 +62,7 @@ class Exports(Protocol):
 
 
 class Snippets(Protocol):
-    """Texts of the person's own, in files."""
+    """Texts of the user's own, in files."""
 
     def listed(self) -> Mapping[str, str]:
         """Return the names, each with its first line; reads no file."""
@@ -75,10 +75,10 @@ class Snippets(Protocol):
         """
 
     async def add(self, name: str, text: str) -> None:
-        """Write a new one; an empty text is written in the person's editor."""
+        """Write a new one; an empty text is written in the user's editor."""
 
     async def edit(self, name: str) -> None:
-        """Change one in the person's editor."""
+        """Change one in the user's editor."""
 
     async def remove(self, name: str) -> None:
         """Remove one after a question."""

@@ -58,7 +58,7 @@ View: TypeAlias = Literal[
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and
 `find_models` where one is found and downloaded; `edit` puts the newest question into the input, and
-`editor` the draft into the person's own editor."""
+`editor` the draft into the user's own editor."""
 
 
 class OptionRefused(ValueError):
@@ -102,7 +102,7 @@ class Attachments(Protocol):
         """Return a line for each attached picture: `Image #1 · cat.png · …`."""
 
     async def insert(self, parts: "Sequence[Part]") -> None:
-        """Put words and attachments of a server's prompt where the person reads them first.
+        """Put words and attachments of a server's prompt where the user reads them first.
 
         Raises:
             AIError: one cannot be attached.
@@ -178,10 +178,10 @@ class TaskModels(Protocol):
 
 
 class Forms(Protocol):
-    """Asks the person for values."""
+    """Asks the user for values."""
 
     async def ask(self, title: str, fields: "Sequence[FormField]") -> "FormValues | None":
-        """Ask for the values of fields; None if the person cancelled."""
+        """Ask for the values of fields; None if the user cancelled."""
 
 
 class CommandContext(Protocol):
@@ -225,7 +225,7 @@ class CommandHost(CommandContext, Protocol):
     voice: SpeechActions
     """Dictation, and reading aloud."""
     snippets: Snippets
-    """Texts of the person's own."""
+    """Texts of the user's own."""
     memory: Memory
     """Notes that last over chats."""
 

@@ -1,4 +1,4 @@
-"""How the model answers: sampling options as a person writes them, and /think."""
+"""How the model answers: sampling options as the user writes them, and /think."""
 
 import math
 import shlex

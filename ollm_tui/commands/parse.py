@@ -48,7 +48,7 @@ class UnknownCommand:
 
     @property
     def sentence(self) -> str:
-        """The error for the person."""
+        """The error for the user."""
         if not self.name:
             return "A command has a name: /help lists them."
         if instead := NOT_THERE.get(self.name.casefold()):
@@ -89,7 +89,7 @@ def as_typed(prompt: str) -> str:
 
 
 class ShellLine(str):
-    """A command for the shell of the person, as it is queued among prompts."""
+    """A command for the shell of the user, as it is queued among prompts."""
 
     __slots__ = ()
 

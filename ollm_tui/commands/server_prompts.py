@@ -1,6 +1,6 @@
 """The prompts of MCP servers as slash commands: `/server:prompt ARGUMENTS`.
 
-The words of a prompt come into the input, where the person reads them before they are sent.
+The words of a prompt come into the input, where the user reads them before they are sent.
 """
 
 import shlex

@@ -156,10 +156,10 @@ class SignInControl(Protocol):
     """Sign-ins to MCP servers, in the browser; nothing opens without a yes."""
 
     def begin(self, server: "McpServer") -> None:
-        """Have the person sign in to a server."""
+        """Have the user sign in to a server."""
 
     def is_going(self, server: str) -> bool:
-        """Whether the person is signing in to this server."""
+        """Whether the user is signing in to this server."""
 
     def take(self, server: str, address: str) -> bool:
         """Take the address where the browser ended; False if it answers no sign-in."""

@@ -1,4 +1,4 @@
-"""What is wrong with a value that a person wrote, in a few words that complete "`key` ..."."""
+"""What is wrong with a value that the user wrote, in a few words that complete "`key` ..."."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final

@@ -44,8 +44,8 @@ def foreign_code(
         raise failed(fault) from error
 
 
-async def off_the_loop(work: Callable[[], T]) -> T:
-    """Run an import of foreign code beside the event loop, in a daemon thread.
+async def run_in_daemon_thread(work: Callable[[], T]) -> T:
+    """Import foreign code in a daemon thread, which blocks neither the event loop nor the exit.
 
     A caller that stops waiting leaves it behind, and so does the end of the program.
     """

@@ -328,7 +328,7 @@ def known_keys(table: KeyPath) -> tuple[str, ...]:
         inner = _section_in(one.kind) if one else None
         if one is None or inner is None:
             return ()
-        if get_origin(one.kind) is dict:  # what follows is a name that a person chose
+        if get_origin(one.kind) is dict:  # what follows is a name that the user chose
             next(steps, None)
         section = inner
     return tuple(one.key for one in section.declared().values())

@@ -20,12 +20,12 @@ from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.values import (
     MAX_WINDOW,
     FilePath,
-    HowLong,
+    Fraction,
     Idle,
+    KeepAlive,
     NoSwitch,
     Penalty,
     Seconds,
-    Share,
     Strength,
     Text,
     TokenCount,
@@ -77,7 +77,7 @@ class GenerationSettings(Section):
     max_tokens: TokenCount | None = setting(
         None, examples=[2048], description="Maximum length of an answer, in tokens."
     )
-    top_p: Share | None = setting(
+    top_p: Fraction | None = setting(
         None,
         examples=[0.95],
         description="Sample from the likeliest tokens that make up this probability.",
@@ -85,7 +85,7 @@ class GenerationSettings(Section):
     top_k: Annotated[int, Bounds(ge=0, le=1_000_000), NoSwitch] | None = setting(
         None, examples=[40], description="Sample from this many likeliest tokens."
     )
-    min_p: Share | None = setting(
+    min_p: Fraction | None = setting(
         None, examples=[0.05], description="Leave out tokens below this share of the likeliest one."
     )
     repeat_penalty: Strength | None = setting(
@@ -108,7 +108,7 @@ class GenerationSettings(Section):
     num_ctx: TokenCount | None = setting(
         None, examples=[8192], description="Context window to load a model with, in tokens."
     )
-    keep_alive: HowLong | None = setting(
+    keep_alive: KeepAlive | None = setting(
         None,
         examples=["5m"],
         description="How long Ollama or the built-in engine keeps a model: seconds, "

@@ -64,7 +64,7 @@ def setting_fields(
 
 
 def table_names(section: type[Section]) -> dict[str, str]:
-    """Return the tables whose entries a person names, with the description of each."""
+    """Return the tables whose entries the user names, with the description of each."""
     return {
         name: declared.description or ""
         for name, declared in section.declared().items()
@@ -73,7 +73,7 @@ def table_names(section: type[Section]) -> dict[str, str]:
 
 
 def _table_of(annotation: object) -> tuple[type[Section] | None, bool]:
-    """Return the class of a table, and whether it is one of many that a person names."""
+    """Return the class of a table, and whether it is one of many that the user names."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation, False
     if get_origin(annotation) is dict:

@@ -84,7 +84,7 @@ def _search_server(text: str) -> None:
 
 NoSwitch = Convert(_no_switch)
 FilePath = Annotated[Path, Check(_usable_path)]
-HowLong = Annotated[str | int | float, Convert(parse_keep_alive)]
+KeepAlive = Annotated[str | int | float, Convert(parse_keep_alive)]
 Text = Annotated[str, Length(1)]
 Headers = Annotated[dict[str, Secret], Convert(_header_names)]
 Command = Annotated[
@@ -102,6 +102,6 @@ Idle = Annotated[float, Bounds(ge=0, le=31_536_000, is_finite=True), NoSwitch]
 Strength = Annotated[float, Bounds(ge=0, le=10, is_finite=True), NoSwitch]
 """For what changes the choice of tokens; no server accepts more."""
 Penalty = Annotated[float, Bounds(ge=-2, le=2, is_finite=True), NoSwitch]
-Share = Annotated[float, Bounds(ge=0, le=1, is_finite=True), NoSwitch]
+Fraction = Annotated[float, Bounds(ge=0, le=1, is_finite=True), NoSwitch]
 TokenCount = Annotated[int, Bounds(ge=1, le=MAX_WINDOW), NoSwitch]
 Priority = Annotated[int, Bounds(ge=-1_000_000, le=1_000_000), NoSwitch]

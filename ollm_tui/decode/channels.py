@@ -58,7 +58,7 @@ class ChannelSplitter:
         self._kind: _Kind = "text"
         self._call_number = -1
         self._output = ThinkOutput(
-            thinking_joint="\n\n", text_joint="\n\n", closed_blocks_only=False
+            thinking_separator="\n\n", text_separator="\n\n", closed_blocks_only=False
         )
         self._calls: list[CallPiece] = []
 

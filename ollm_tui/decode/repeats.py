@@ -1,4 +1,4 @@
-"""How large a regular expression of a stranger becomes when it is compiled."""
+"""How large an untrusted regular expression becomes when it is compiled."""
 
 import math
 from typing import Final

@@ -63,9 +63,11 @@ class ThinkOutput:
     between two texts one run stays.
     """
 
-    def __init__(self, *, thinking_joint: str, text_joint: str, closed_blocks_only: bool) -> None:
-        self._thinking_joint = thinking_joint
-        self._text_joint = text_joint
+    def __init__(
+        self, *, thinking_separator: str, text_separator: str, closed_blocks_only: bool
+    ) -> None:
+        self._thinking_separator = thinking_separator
+        self._text_separator = text_separator
         self._closed_blocks_only = closed_blocks_only
         self.emitted: PieceList[ThinkPiece] = PieceList()
         self._blanks: list[str] = []
@@ -147,8 +149,8 @@ class ThinkOutput:
             return "".join(self._blanks)
         if not self._text_came:
             return ""
-        if self._text_joint or self._text_ends_blank:
-            return self._text_joint
+        if self._text_separator or self._text_ends_blank:
+            return self._text_separator
         return "".join(self._blanks)
 
     def _add_thinking(self, text: str) -> None:
@@ -157,7 +159,7 @@ class ThinkOutput:
         if words and self._word_in_block:
             self.emitted.add(ThinkingPiece, "".join(self._blanks) + words)
         elif words:
-            joint = self._thinking_joint if self._thinking_came else ""
+            joint = self._thinking_separator if self._thinking_came else ""
             self.emitted.add(ThinkingPiece, joint + words.lstrip())
             self._word_in_block = self._thinking_came = True
         if words:

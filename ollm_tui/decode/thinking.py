@@ -62,8 +62,8 @@ class ThinkTags:
     start_open: bool = False
     where: Literal["leading", "anywhere"] = "leading"
     unclosed: Literal["thinking", "text"] = "thinking"
-    thinking_joint: str = "\n\n"
-    text_joint: str = ""
+    thinking_separator: str = "\n\n"
+    text_separator: str = ""
     channels: ThinkingChannels | None = None
     """The marks of a model that writes in channels; no tags are searched for then."""
 
@@ -100,8 +100,8 @@ class ThinkTagSplitter:
             and not self._opened
         )
         self._output = ThinkOutput(
-            thinking_joint=self._settings.thinking_joint,
-            text_joint=self._settings.text_joint,
+            thinking_separator=self._settings.thinking_separator,
+            text_separator=self._settings.text_separator,
             closed_blocks_only=self._settings.unclosed == "text",
         )
 

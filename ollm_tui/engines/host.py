@@ -2,7 +2,7 @@
 
     serve(load)       a line of JSON comes in; the model is loaded; a line of JSON goes out
     Job               one request: what it asks for, its bytes, progress and pieces of the result
-    JobError          a job that cannot be done, with a sentence for a person
+    JobError          a job that cannot be done, with a sentence for the user
 
 The process ends when its input closes, and with its parent.
 """

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio.to_thread
 
+from ollm_tui.dataclass import dataclass
+
 if TYPE_CHECKING:
     from ollm_tui.frontend.grants import FolderGrants, Grant
     from ollm_tui.protocol.tools import CallPreview, ToolEffect
@@ -13,12 +15,23 @@ if TYPE_CHECKING:
 SHELL: Final = "shell"
 """The tool whose commands permissions cover by their words."""
 PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
-_MODES: Final[Mapping[PermissionMode, tuple[PermissionMode, str, str]]] = {
-    "ask": ("reads", "", "Every tool call needs approval."),
-    "reads": ("all", ", auto-approve reads", "Read-only tools run without asking in this chat."),
-    "all": ("ask", ", auto-approve all", "All tools run without asking in this chat."),
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    next: PermissionMode
+    suffix: str
+    """What follows the number of tools in the status line."""
+    sentence: str
+
+
+_MODES: Final[Mapping[PermissionMode, _Mode]] = {
+    "ask": _Mode("reads", "", "Every tool call needs approval."),
+    "reads": _Mode(
+        "all", ", auto-approve reads", "Read-only tools run without asking in this chat."
+    ),
+    "all": _Mode("ask", ", auto-approve all", "All tools run without asking in this chat."),
 }
-"""For each mode the next one, a suffix for the number of tools, and a sentence."""
 
 
 class Permissions:
@@ -37,12 +50,12 @@ class Permissions:
     @property
     def word(self) -> str:
         """The mode as a suffix for the number of tools; empty if every call asks."""
-        return _MODES[self.mode][1]
+        return _MODES[self.mode].suffix
 
     @property
     def sentence(self) -> str:
         """The mode as a sentence."""
-        return _MODES[self.mode][2]
+        return _MODES[self.mode].sentence
 
     def forget(self) -> None:
         """Reset for another chat; what was allowed for the folder stays."""
@@ -51,7 +64,7 @@ class Permissions:
 
     def cycle(self) -> str:
         """Switch to the next mode and return a sentence about it."""
-        self.mode = _MODES[self.mode][0]
+        self.mode = _MODES[self.mode].next
         return self.sentence
 
     async def refresh(self) -> None:
@@ -105,7 +118,7 @@ class Permissions:
         """Return whether a call of this tool runs without asking; some are always asked about."""
         if preview is not None and preview.follows_up:
             return True
-        if preview is not None and (preview.after_reading or not preview.may_last):
+        if preview is not None and (preview.has_untrusted_input or not preview.may_last):
             return False
         if self.mode == "all" or (self.mode == "reads" and effect == "read"):
             return True
@@ -134,7 +147,7 @@ HELD_S: Final = 1.0
 class Arming:
     """Decides when a dialog may take a key for an answer; pure.
 
-    A person who is typing when a dialog opens has not read it. Answers count only after the dialog
+    The user who is typing when a dialog opens has not read it. Answers count only after the dialog
     was visible for a while and typing has paused for as long; a letter without a meaning shows that
     typing goes on. All times are seconds of one clock.
     """

@@ -1,4 +1,4 @@
-"""Which external editor a person uses, as `VISUAL` and `EDITOR` name it."""
+"""Which external editor the user uses, as `VISUAL` and `EDITOR` name it."""
 
 import os
 import shlex

@@ -59,11 +59,13 @@ def grant_of(
     name: str, effect: ToolEffect, preview: "CallPreview | None", until: float | None = None
 ) -> Grant:
     """Return the permission for what a question showed: the tool, or exactly this command."""
-    words = preview.argv if preview is not None and preview.is_command else None
+    words: tuple[str, ...] | None = None
+    containment: str | None = None
     if preview is not None and preview.host is not None:
         words = (preview.host,)
-    is_contained = preview is not None and preview.is_command
-    return Grant(name, effect, words, until, preview.containment if is_contained else None)
+    elif preview is not None and preview.is_command:
+        words, containment = preview.argv, preview.containment
+    return Grant(name, effect, words, until, containment)
 
 
 class FolderGrants:

@@ -40,7 +40,7 @@ EACH: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ModelFits(EntryFit):
-    """A fit check whose context window and cache type a person changes."""
+    """A fit check whose context window and cache type the user changes."""
 
     def with_context(self, steps: int) -> "ModelFits":
         """Return a check for a larger or a smaller context window."""
@@ -117,7 +117,7 @@ def purposes_text(entry: RegistryEntry, most: int = _PURPOSES_SHOWN) -> str:
 
 
 def stars(rating: int | None) -> str:
-    """Return a person's own rating as stars."""
+    """Return the user's own rating as stars."""
     return "★" * rating if rating else ""
 
 

@@ -33,7 +33,7 @@ class SpeechLine(Protocol):
         """Show that it is over."""
 
 
-async def reported(work: Awaitable[object], say: SayWithHint) -> None:
+async def report_errors(work: Awaitable[object], say: SayWithHint) -> None:
     """Await `work`; an `AIError` becomes a note."""
     # part of the vocabulary, which the first frame does not wait for
     from ollm_tui.protocol.errors import AIError

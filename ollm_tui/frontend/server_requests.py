@@ -79,7 +79,7 @@ def answer_question(request: "SamplingRequest", answer: "SamplingAnswer") -> Req
 
 
 def form_question(request: "FormRequest") -> RequestQuestion:
-    """Ask whether the person wants to fill a form."""
+    """Ask whether the user wants to fill a form."""
     parts = [("what it writes", request.message), *_fields(request.fields)]
     return RequestQuestion(
         f"The MCP server {clean_name(request.server)} asks you something.",
@@ -129,7 +129,7 @@ def address_question(request: "AddressRequest", target: LinkTarget) -> RequestQu
 
 
 def sign_in_question(server: str, target: LinkTarget) -> RequestQuestion:
-    """Ask whether to open the page of a sign-in that the person began."""
+    """Ask whether to open the page of a sign-in that the user began."""
     return RequestQuestion(
         f"Open the sign-in to the MCP server {clean_name(server)}?",
         CallPreview(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.lazy import import_name
@@ -31,12 +31,12 @@ class _SignIn:
 
 @dataclass(slots=True)
 class SignIns:
-    """Runs them, and hands over what a person pastes."""
+    """Runs them, and hands over what the user pastes."""
 
     _going: dict[str, _SignIn] = field(default_factory=dict, init=False)
 
     def is_going(self, server: str) -> bool:
-        """Whether the person is signing in to this server."""
+        """Whether the user is signing in to this server."""
         return server in self._going
 
     def take(self, server: str, address: str) -> bool:
@@ -83,7 +83,9 @@ class SignIns:
             await show(address, take)
 
         try:
-            sign_in = await off_the_loop(lambda: import_name("ollm_tui.mcp.signing_in:sign_in"))
+            sign_in = await run_in_daemon_thread(
+                lambda: import_name("ollm_tui.mcp.signing_in:sign_in")
+            )
             is_in = await sign_in(server.address, server.tokens, shown)
         except ImportError:
             say("The package mcp is not installed: pip install 'ollm-tui[mcp]'.", "error")

@@ -22,7 +22,7 @@ class ChatSnippets:
     use: Callable[[str], Awaitable[None]]
     """Takes the text of a snippet that was filled."""
     edited: Callable[[str], "Awaitable[Edited | None]"]
-    """Opens the person's editor with a text."""
+    """Opens the user's editor with a text."""
     may_remove: Callable[[str, str], Awaitable[bool]]
     """Asks about a name with its text."""
     run: Callable[[Coroutine[Any, Any, None]], object]

@@ -1,4 +1,4 @@
-"""A text in the person's own editor: written to a private file, edited, and read again."""
+"""A text in the user's own editor: written to a private file, edited, and read again."""
 
 import os
 import shutil

@@ -65,7 +65,7 @@ Address: TypeAlias = HubAddress | UrlFile | LocalFiles | PlainName | InvalidAddr
 
 
 def parse_address(text: str, *, endpoint: str = HUGGING_FACE) -> Address:
-    """Parse what a person wrote; accesses neither disk nor network.
+    """Parse what the user wrote; accesses neither disk nor network.
 
     Links to `endpoint` mean the hub, like those to Hugging Face.
     """

@@ -29,14 +29,14 @@ _QUANTIZATION: Final = lazy_re(r"(i?q[0-9]|k|[sml]|xs|xxs|nl|[01]|bf16|f16|f32|u
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
+class GGUFFile:
     """A file with its header."""
 
     path: Path
     header: GGUFHeader
 
 
-def projector_for(model: ReadFile, projectors: Sequence[ReadFile]) -> ReadFile | None:
+def projector_for(model: GGUFFile, projectors: Sequence[GGUFFile]) -> GGUFFile | None:
     """Return which projector of its folder belongs to a model; None if none does.
 
     The width of its rows must be the model's, as far as the files say, and its name must be

@@ -14,7 +14,7 @@ from ollm_tui.library.fit import Fit, ModelShape, Verdict
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.quantization import bit_class, quality_rank
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.shapes import BYTES_A_PARAMETER, completed, keeps_cache, shape_of_size
+from ollm_tui.library.shapes import BYTES_PER_PARAMETER, completed, keeps_cache, shape_of_size
 
 BYTES_OF: Mapping[str, float] = {
     "f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
@@ -227,7 +227,7 @@ class EntryFit:
         """
         sizes = sorted(entry.sizes.items(), key=lambda item: item[1])
         if not sizes and entry.parameters:
-            size = int(entry.parameters * BYTES_A_PARAMETER)
+            size = int(entry.parameters * BYTES_PER_PARAMETER)
             return SizeFit(USUAL_QUANTIZATION, size, self._fit(entry, size), is_estimate=True)
         if not sizes:
             return None

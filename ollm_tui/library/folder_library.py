@@ -9,7 +9,7 @@ from pathlib import Path
 from ollm_tui.config.regular_file import real_path, why_unreadable
 from ollm_tui.dataclass import dataclass
 from ollm_tui.library.companions import (
-    ReadFile,
+    GGUFFile,
     check_companion,
     modalities_of,
     projector_for,
@@ -28,7 +28,7 @@ from ollm_tui.library.model_files import (
 )
 from ollm_tui.library.picture_files import (
     BadCheckpointError,
-    ReadCheckpoint,
+    CheckpointFile,
     llm_checkpoint,
     parts_beside,
     read_checkpoint,
@@ -169,14 +169,14 @@ class FolderLibrary:
         for folder in emptied:
             _remove_empty(folder, file.folder.path)
 
-    def _paired(self) -> dict[str, ReadFile]:
-        """Return the projector of each model that has one, set by a person or beside its file."""
-        beside: dict[Path, list[ReadFile]] = {}
+    def _paired(self) -> dict[str, GGUFFile]:
+        """Return the projector of each model that has one, set by the user or beside its file."""
+        beside: dict[Path, list[GGUFFile]] = {}
         for (_, file), seen in self._seen.items():
             if seen.info is None and seen.header is not None:
-                read = ReadFile(file.path, seen.header)
+                read = GGUFFile(file.path, seen.header)
                 beside.setdefault(file.path.parent, []).append(read)
-        pairs: dict[str, ReadFile] = {}
+        pairs: dict[str, GGUFFile] = {}
         for (name, file), seen in self._seen.items():
             if seen.info is None or seen.header is None or "problem" in seen.info.details:
                 continue
@@ -185,7 +185,7 @@ class FolderLibrary:
                 _read_projector(chosen)
                 if chosen
                 else projector_for(
-                    ReadFile(file.path, seen.header), beside.get(file.path.parent, ())
+                    GGUFFile(file.path, seen.header), beside.get(file.path.parent, ())
                 )
             )
             if projector is not None:
@@ -194,11 +194,11 @@ class FolderLibrary:
 
     def _parts(self) -> dict[str, dict[str, Path]]:
         """Return the files beside each model that draws which it is loaded with."""
-        beside: dict[Path, list[ReadCheckpoint]] = {}
-        drawing: dict[str, tuple[Path, ReadCheckpoint]] = {}
+        beside: dict[Path, list[CheckpointFile]] = {}
+        drawing: dict[str, tuple[Path, CheckpointFile]] = {}
         for (name, file), seen in self._seen.items():
             architecture = seen.header.architecture if seen.header is not None else None
-            read = ReadCheckpoint(file.path, seen.checkpoint or llm_checkpoint(), architecture)
+            read = CheckpointFile(file.path, seen.checkpoint or llm_checkpoint(), architecture)
             if seen.checkpoint is not None or seen.header is not None:
                 beside.setdefault(_download_of(file), []).append(read)
             if seen.info is not None and seen.checkpoint is not None:
@@ -258,16 +258,16 @@ class _Seen:
     checkpoint: Checkpoint | None = None
 
 
-def _read_projector(path: Path) -> ReadFile | None:
-    """Read a projector that a person named; loading its model tells what is wrong with it."""
+def _read_projector(path: Path) -> GGUFFile | None:
+    """Read a projector that the user named; loading its model tells what is wrong with it."""
     try:
         header = read_header(path)
     except (BadGGUF, OSError):
         return None
-    return ReadFile(path, header) if is_part_of_another(header) else None
+    return GGUFFile(path, header) if is_part_of_another(header) else None
 
 
-def _with_projector(info: ModelInfo, projector: ReadFile | None) -> ModelInfo:
+def _with_projector(info: ModelInfo, projector: GGUFFile | None) -> ModelInfo:
     """Add what a model can do with its projector, and the size of that."""
     if projector is None or info.capability is None:
         return info

@@ -37,13 +37,13 @@ class ModelFolder:
 
     path: Path
     owner: str | None = None
-    """The program it belongs to: `LM Studio`, ...; None for one that a person named."""
+    """The program it belongs to: `LM Studio`, ...; None for one that the user named."""
     is_own: bool = False
     """Whether it is the app's own folder, in which files may be deleted."""
 
     @property
     def title(self) -> str:
-        """Its name for a person."""
+        """Its name for the user."""
         return self.owner or str(self.path)
 
     @property
@@ -209,7 +209,7 @@ def _model_file(
 
 
 def model_at(path: Path, name: str, folder: ModelFolder) -> ModelFile:
-    """Return the model of a file, by the name that a person gave it; blocks."""
+    """Return the model of a file, by the name that the user gave it; blocks."""
     shard = shard_of(path.stem)
     if not is_file(path):
         return _model_file(name, [path], folder, (), f"there is no file {path}")

@@ -45,7 +45,7 @@ class BadCheckpointError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadCheckpoint:
+class CheckpointFile:
     """A file with what it has of a model that draws."""
 
     path: Path
@@ -127,7 +127,7 @@ def _pickled_names(path: Path) -> Sequence[str]:
     return [*islice(names, MAX_TENSORS)]
 
 
-def parts_beside(model: ReadCheckpoint, beside: Sequence[ReadCheckpoint]) -> dict[str, Path]:
+def parts_beside(model: CheckpointFile, beside: Sequence[CheckpointFile]) -> dict[str, Path]:
     """Return the files of its download that a model is loaded with, by what they are for.
 
     Of several, one of its own folder is taken before others, and one whose name has more in common
@@ -147,7 +147,7 @@ def parts_beside(model: ReadCheckpoint, beside: Sequence[ReadCheckpoint]) -> dic
     return chosen
 
 
-def _is_part(file: ReadCheckpoint, part: str, family: PictureFamily) -> bool:
+def _is_part(file: CheckpointFile, part: str, family: PictureFamily) -> bool:
     if file.checkpoint.family is not None or part not in file.checkpoint.parts:
         return False
     return part != LLM or file.architecture in (None, *family.llm)

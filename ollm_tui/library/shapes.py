@@ -7,7 +7,7 @@ from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
 from ollm_tui.library.traits import kind_of
 from ollm_tui.models.kinds import kind_table
 
-BYTES_A_PARAMETER = 0.6
+BYTES_PER_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
 _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
     (0.5e9, 32, 5, 64, 960),
@@ -65,7 +65,7 @@ def shape_of_size(
     """Estimate a shape from the size in bytes, and parameters and family if known."""
     if not keeps_cache(family):
         return _without_cache(shape_of_size(size, parameters=parameters))
-    count = parameters or int(size / BYTES_A_PARAMETER)
+    count = parameters or int(size / BYTES_PER_PARAMETER)
     _, layers, kv_heads, head_length, embedding = next(row for row in _TYPICAL if count <= row[0])
     return ModelShape(
         weights=size,

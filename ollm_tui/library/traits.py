@@ -15,7 +15,7 @@ WHISPER, VOICE = "whisper", "voice"
 WITHOUT_WINDOW = frozenset({WHISPER, VOICE, IMAGE})
 """Kinds of models that have no context window."""
 EMBEDDING, RERANKER = "embedding", "reranker"
-_RANKS = 4
+_POOLING_RANK = 4
 """The pooling type of a model that gives a score."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
@@ -42,7 +42,7 @@ def kind_of(header: GGUFHeader) -> str | None:
     if (kind := table.of_architecture(header.architecture)) is not None:
         return kind
     if header.pooling_type:
-        return RERANKER if header.pooling_type == _RANKS else EMBEDDING
+        return RERANKER if header.pooling_type == _POOLING_RANK else EMBEDDING
     return table.of_title(header.name or "") or table.of_encoder(header.architecture)
 
 

@@ -13,7 +13,7 @@ from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall, ToolEffect
-from ollm_tui.tools.prepared import AsksPerson, preview_of
+from ollm_tui.tools.prepared import AsksUser, preview_of
 
 _EFFECTS: Final[Mapping[ToolEffect, str]] = {
     "read": "It only reads.",
@@ -46,8 +46,8 @@ class LinearApprover:
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Allow what was allowed before, else ask; a cancellation withdraws the question."""
-        if isinstance(tool, AsksPerson):
-            return await self._ask_person(tool)
+        if isinstance(tool, AsksUser):
+            return await self._ask_user(tool)
         preview = preview_of(tool)
         await self.permissions.refresh()
         async with self._lock:
@@ -56,7 +56,7 @@ class LinearApprover:
                 return Approval(allowed=True)
             return await self._ask(call, tool.effect, preview)
 
-    async def _ask_person(self, tool: AsksPerson) -> Approval:
+    async def _ask_user(self, tool: AsksUser) -> Approval:
         """Read out a question of the model; whatever is answered allows nothing."""
         question = tool.question
         async with self._lock:

@@ -14,7 +14,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import seconds
 from ollm_tui.frontend.instructions import ChatInstructions
 from ollm_tui.frontend.last_session import LastSession, OpenChatFile
-from ollm_tui.frontend.notes import reported
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.private import PrivateChats
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.session import ChatSession
@@ -174,7 +174,7 @@ class LinearChat:
     async def send(self, prompt: str) -> None:
         """Send a prompt and read its answer, or run a command."""
         if isinstance(prompt, ShellLine):
-            await reported(self._run_shell(prompt), self.say)
+            await report_errors(self._run_shell(prompt), self.say)
             return
         if self.session.model is None:
             self.say("No model is selected.", "warning", "Type /model to choose one.")

@@ -176,7 +176,7 @@ class Downloads:
         search = ModelSearch(runtime.model_registry, runtime.hub.address)
         search.type(text)
         search.fits = ModelFits(await runtime.machine())
-        search.targets = await runtime.places()
+        search.targets = await runtime.download_targets()
         if search.refusal:
             self._chat.say(search.refusal, "error")
             return

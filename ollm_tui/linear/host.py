@@ -116,13 +116,13 @@ class LinearLoop:
 
 @dataclass(slots=True)
 class LinearSignIns(SignIns):
-    """Says where a person signs in to a server, and takes one key or a pasted address."""
+    """Says where the user signs in to a server, and takes one key or a pasted address."""
 
     chat: LinearChat
     opener: SystemOpener = field(default_factory=SystemOpener)
 
     def begin(self, server: "McpServer") -> None:
-        """Have the person sign in to a server; Escape gives it up."""
+        """Have the user sign in to a server; Escape gives it up."""
         work = self.chat.work.until_stopped(
             lambda: self.run(server, partial(self.show, server.name), self.chat.say),
             lambda: "Waiting for the sign-in",
@@ -130,7 +130,7 @@ class LinearSignIns(SignIns):
         self.chat.begun.append(work)
 
     async def show(self, server: str, address: str, take: Callable[[str], bool]) -> None:
-        """Say the address, and ask until the browser came back or the person gives it up."""
+        """Say the address, and ask until the browser came back or the user gives it up."""
         target = read_link(address)
         if isinstance(target, LinkRefusal):
             self.chat.say(f"The address of the sign-in is unusable. {target.reason}", "warning")

@@ -1,4 +1,4 @@
-"""Questions to the person, in words: one line, one key, one of many; asked one after another.
+"""Questions to the user, in words: one line, one key, one of many; asked one after another.
 
 They are put from the event loop and answered by the main thread, which has the terminal. A key that
 allows something counts as on the screen: late, and only after a pause in typing.
@@ -61,7 +61,7 @@ class Questions:
     # In the event loop
 
     async def line(self, prompt: str, initial: str = "") -> str | None:
-        """Return a line that a person typed; None if it was cancelled."""
+        """Return a line that the user typed; None if it was cancelled."""
         return await self._ask(Question(prompt, initial=initial))
 
     async def key(self, prompt: str, keys: Mapping[str, str]) -> str | None:
@@ -131,7 +131,7 @@ class Questions:
     # In the main thread
 
     def answer_next(self) -> bool:
-        """Put the next question to the person; return whether there was one."""
+        """Put the next question to the user; return whether there was one."""
         try:
             question = self._waiting.get_nowait()
         except queue.Empty:
@@ -198,7 +198,7 @@ class LinearForms:
     say: Callable[[str], None]
 
     async def ask(self, title: str, fields: Sequence[FormField]) -> FormValues | None:
-        """Return what the person entered, without what was left out; None if they cancelled."""
+        """Return what the user entered, without what was left out; None if they cancelled."""
         self.say(f"{clean_line(title)}.")
         values: dict[str, FieldValue] = {}
         for one in fields:

@@ -32,7 +32,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import default_paths
 from ollm_tui.decode.clean import clean
 from ollm_tui.frontend.grants import folder_grants
-from ollm_tui.frontend.notes import reported
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.prompt_history import PromptHistory
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.linear.approver import LinearApprover
@@ -45,7 +45,7 @@ from ollm_tui.linear.shell_commands import JobNews
 from ollm_tui.linear.terminal import END, ESCAPE, INTERRUPT, Terminal
 from ollm_tui.linear.work import Background, background
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.opening import Opening, opening
+from ollm_tui.runtime.opening import RuntimeOpener, opening
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -168,7 +168,7 @@ class LinearApp:
             raise outcome
         return outcome
 
-    def _run(self, opened: Opening) -> int:
+    def _run(self, opened: RuntimeOpener) -> int:
         try:
             runtime = self._portal.call(opened.runtime)
         except AIError as error:
@@ -373,4 +373,4 @@ class LinearApp:
             return
         await run_command(call, self._host)
         for work in self._host.take_begun():
-            await reported(work, self._chat.say)
+            await report_errors(work, self._chat.say)

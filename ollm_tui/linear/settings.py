@@ -22,7 +22,7 @@ class SettingsView:
         self._file: SettingsFile = chat.runtime.settings
 
     async def show(self, words: str) -> None:
-        """Let a person choose a setting by its section, or by words in its name or meaning."""
+        """Let the user choose a setting by its section, or by words in its name or meaning."""
         values = await self._read()
         if words.strip():
             wanted = words.casefold().split()

@@ -1,4 +1,4 @@
-"""Commands that a person types after a `!`: asked about and read in words, and kept in the chat."""
+"""Commands that the user types after a `!`: asked about and read in words, and kept in the chat."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final

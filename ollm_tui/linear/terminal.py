@@ -34,7 +34,7 @@ Completer: TypeAlias = Callable[[str], Sequence[str]]
 
 
 class Terminal:
-    """Standard input and output of a person who reads line by line."""
+    """Standard input and output of the user who reads line by line."""
 
     def __init__(self, redact: Callable[[str], str] = lambda text: text) -> None:
         self._redact = redact
@@ -100,7 +100,7 @@ class Terminal:
     # Lines
 
     def read_line(self, prompt: str, initial: str = "", completer: Completer | None = None) -> str:
-        """Let a person edit one line; what is said meanwhile follows it.
+        """Let the user edit one line; what is said meanwhile follows it.
 
         Raises:
             KeyboardInterrupt: Ctrl+C.

@@ -9,7 +9,7 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.compaction import can_compact
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
-from ollm_tui.frontend.notes import reported
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.frontend.web_results import links_of_turn
 from ollm_tui.linear.answer_text import links_of
@@ -85,7 +85,7 @@ class Views:
     async def show(self, view: View, text: str = "") -> None:
         """Read out a view; an error becomes a line."""
         if (read := self._views.get(view)) is not None:
-            await reported(read(text), self._chat.say)
+            await report_errors(read(text), self._chat.say)
         else:
             sentence = f"{view.capitalize()} is not available with --screen-reader yet."
             self._chat.say(_NEXT_DOOR.get(view, sentence))
@@ -178,7 +178,7 @@ class Views:
             self._chat.start_new()
             self._chat.say("New chat.")
         else:
-            self._chat.runtime.take_way_out(conversation, figures.ways[chosen])
+            self._chat.runtime.apply_remedy(conversation, figures.ways[chosen])
             self._chat.say("Done. The chat keeps everything.")
 
     async def _prompt(self, text: str) -> None:

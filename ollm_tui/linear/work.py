@@ -1,6 +1,6 @@
-"""What goes on beside an answer: work that a person waits for, and work in the background.
+"""What goes on beside an answer: work that the user waits for, and work in the background.
 
-In the background, downloads are followed and answers are read aloud while a person types.
+In the background, downloads are followed and answers are read aloud while the user types.
 """
 
 import logging
@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.tasks import cancelled_by
 
 Work: TypeAlias = Coroutine[Any, Any, object]
 _Result = TypeVar("_Result")
@@ -21,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class CurrentWork:
-    """What a person waits for, one thing at a time; Escape stops it."""
+    """What the user waits for, one thing at a time; Escape stops it."""
 
     def __init__(self) -> None:
         self._signal: AbortSignal | None = None
@@ -58,8 +59,7 @@ class CurrentWork:
         """Await work that is cancelled to stop it; return whether it was."""
 
         async def run(signal: AbortSignal) -> bool:
-            with anyio.CancelScope() as scope:
-                signal.subscribe(scope.cancel)
+            with cancelled_by(signal) as scope:
                 await work()
             return scope.cancelled_caught
 

@@ -1,4 +1,4 @@
-"""Longer messages: in the person's own editor, and from snippets."""
+"""Longer messages: in the user's own editor, and from snippets."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence

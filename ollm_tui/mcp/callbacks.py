@@ -54,7 +54,7 @@ class ServerCallbacks:
     async def sample(
         self, _context: ClientRequestContext, params: wire.CreateMessageRequestParams
     ) -> wire.CreateMessageResult | wire.ErrorData:
-        """Have the model of the chat answer, if the person agrees to the request and the answer."""
+        """Have the model of the chat answer, if the user agrees to the request and the answer."""
         try:
             request = _sampling_request(self._rights.name, params)
             answer = await self._rights.ask(
@@ -76,7 +76,7 @@ class ServerCallbacks:
     async def elicit(
         self, _context: ClientRequestContext, params: wire.ElicitRequestParams
     ) -> wire.ElicitResult | wire.ErrorData:
-        """Have the person fill a form, or open an address."""
+        """Have the user fill a form, or open an address."""
         name, message = self._rights.name, params.message[:_MAX_MESSAGE_LENGTH]
         try:
             if isinstance(params, wire.ElicitRequestURLParams):

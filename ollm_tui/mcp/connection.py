@@ -77,7 +77,7 @@ class Connection:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the server does not know the person, or no longer."""
+        """Whether the server does not know the user, or no longer."""
         return self.refusals is not None and self.refusals.is_unknown
 
     @property
@@ -114,7 +114,7 @@ class Connection:
 
     @property
     def offers(self) -> ServerOffers:
-        """What a person may take from the server."""
+        """What the user may take from the server."""
         return ServerOffers(self, self._session.server_capabilities or ServerCapabilities())
 
     async def pages(self, method: str, key: str, *, is_vital: bool = True) -> list[JsonValue]:
@@ -260,7 +260,7 @@ async def open_connection(
 async def _signed_in(
     address: HttpServer, tokens: ServerTokens | None, refusals: Refusals
 ) -> SignedIn | None:
-    """Return what signs requests; None if the person has not signed in."""
+    """Return what signs requests; None if the user has not signed in."""
     if tokens is None or not (await tokens.load()).get("tokens"):
         return None
     auth = SignedIn(address, tokens)

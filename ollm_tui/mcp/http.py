@@ -61,7 +61,7 @@ class Refusals:
         self._tokens = tokens
         self.words = ""
         self.is_unknown = False
-        """Whether the server does not know the person, or no longer."""
+        """Whether the server does not know the user, or no longer."""
         self.is_too_narrow = False
         """Whether the last refusal was of something that the sign-in does not cover."""
         self.ended = anyio.Event()
@@ -80,13 +80,13 @@ class Refusals:
         else:
             self._note(self._tokens.wider_advice(scopes) if self._tokens else TOO_NARROW)
 
-    async def look_for_person(self, response: httpx2.Response) -> None:
-        """Note that the server does not know the person, where no sign-in can be renewed."""
+    async def look_for_user(self, response: httpx2.Response) -> None:
+        """Note that the server does not know the user, where no sign-in can be renewed."""
         if response.status_code == _UNAUTHORIZED:
             self.forget()
 
     def forget(self) -> None:
-        """Note that the server does not know the person."""
+        """Note that the server does not know the user."""
         self._note(self._tokens.advice if self._tokens is not None else NOT_TAKEN)
         self.is_unknown = True
         self.ended.set()
@@ -100,7 +100,7 @@ def http_client(
     url: str, headers: Mapping[str, str], refusals: Refusals, auth: httpx2.Auth | None = None
 ) -> httpx2.AsyncClient:
     """Return a client for the requests to a server."""
-    hooks = [refusals.look] if auth is not None else [refusals.look, refusals.look_for_person]
+    hooks = [refusals.look] if auth is not None else [refusals.look, refusals.look_for_user]
     return httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(_CONNECT_S, read=_SILENT_S),

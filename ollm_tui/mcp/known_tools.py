@@ -1,4 +1,4 @@
-"""The tools that the person has read: what a server said of each when it was allowed first.
+"""The tools that the user has read: what a server said of each when it was allowed first.
 
 Kept in a private file, by server and by what the server is: its command, arguments and environment,
 or its address. A file that cannot be read counts as an empty one, so every tool is shown again.
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class KnownTools:
-    """What the person has read of the tools of all servers."""
+    """What the user has read of the tools of all servers."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -38,7 +38,7 @@ class ToolDefinition:
 
     @property
     def text(self) -> str:
-        """All of it, for a person to read and compare."""
+        """All of it, for the user to read and compare."""
         schema = json.dumps(self.parameters, ensure_ascii=False, indent=2, sort_keys=True)
         hint = "The server calls it read-only.\n" if self.is_called_read_only else ""
         title = f"{self.title}\n" if self.title else ""

@@ -58,13 +58,13 @@ UNSAFE: Final = "It names an address for the sign-in that is not safe to use."
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """What a sign-in needs of the person."""
+class InteractiveUser:
+    """What a sign-in needs of the user."""
 
     redirect: str
     """Where the browser ends."""
     show: Callable[[str], Awaitable[None]]
-    """Shows the address at which the person signs in."""
+    """Shows the address at which the user signs in."""
     code: Callable[[], Awaitable[AuthorizationCodeResult]]
     """Waits for what the browser brings back."""
 
@@ -84,21 +84,21 @@ class _Metadata(OAuthClientMetadata):
 
 
 class SignedIn(OAuthClientProvider):
-    """Signs requests with the kept tokens, and renews them; asks only where a person is given."""
+    """Signs requests with the kept tokens, and renews them; asks only where the user is given."""
 
     def __init__(
-        self, server: HttpServer, tokens: ServerTokens, person: Person | None = None
+        self, server: HttpServer, tokens: ServerTokens, user: InteractiveUser | None = None
     ) -> None:
         self._metadata = _Metadata(
-            redirect_uris=[AnyUrl(person.redirect if person else _WITHOUT_BROWSER)],
+            redirect_uris=[AnyUrl(user.redirect if user else _WITHOUT_BROWSER)],
             client_name="ollm",
             token_endpoint_auth_method="none",
         )
-        show, code = (person.show, person.code) if person else (None, None)
+        show, code = (user.show, user.code) if user else (None, None)
         super().__init__(server.url, self._metadata, self, show, code)
         self._tokens = tokens
         self._client = server.client
-        self._person = person
+        self._user = user
         self._kept: JsonObject = {}
         self._refused = ""
         self.refused: Callable[[], None] = lambda: None
@@ -111,7 +111,7 @@ class SignedIn(OAuthClientProvider):
     async def get_tokens(self) -> OAuthToken | None:
         """Read all that is kept; a sign-in begins anew."""
         kept = await self._tokens.load()
-        if self._person is None:
+        if self._user is None:
             self._kept = kept
             return _read(OAuthToken, kept.get("tokens"))
         if isinstance(lacking := kept.get("lacks"), str):
@@ -148,11 +148,11 @@ class SignedIn(OAuthClientProvider):
             values["client"] = _written(context.client_info)
         if server is not None:
             values["server"] = server.model_dump(mode="json", include=_OF_SERVER)
-        if self._person is None and "lacks" in self._kept:
+        if self._user is None and "lacks" in self._kept:
             values["lacks"] = self._kept["lacks"]
         await self._tokens.keep(values)
 
-    # A client that the person registered
+    # A client that the user registered
 
     async def _exchange_token_authorization_code(
         self, auth_code: str, code_verifier: str
@@ -193,7 +193,7 @@ class SignedIn(OAuthClientProvider):
                         flow, is_again = super()._auth_flow(request), True
                         step = await anext(flow)
                         continue
-                    if self._person is None:
+                    if self._user is None:
                         await self._note(response)
                         return
                 step = await flow.asend(response)
@@ -211,13 +211,13 @@ class SignedIn(OAuthClientProvider):
             self.refused()
         elif (scopes := lacking_scopes(refusal)) is not None:
             with suppress(AIError):  # then the next one asks for what is usual
-                await self._tokens.lacks(scopes)
+                await self._tokens.add_missing_scopes(scopes)
                 self._kept["lacks"] = (await self._tokens.load()).get("lacks", scopes)
 
     def _can_renew(self, response: httpx2.Response) -> bool:
         """Return whether the token may have ended before its time; it is then renewed."""
         tokens = self.context.current_tokens
-        if response.status_code != _UNAUTHORIZED or self._person is not None or tokens is None:
+        if response.status_code != _UNAUTHORIZED or self._user is not None or tokens is None:
             return False
         self._refused, self._initialized = tokens.access_token, False
         return self.context.can_refresh_token()

@@ -42,7 +42,7 @@ class Requests(Protocol):
 
 
 class ServerOffers:
-    """What a person may take from a server; every text of it is foreign and comes cleaned."""
+    """What the user may take from a server; every text of it is foreign and comes cleaned."""
 
     def __init__(self, connection: Requests, capabilities: wire.ServerCapabilities) -> None:
         self._connection = connection
@@ -181,7 +181,7 @@ def _attached(contents: wire.TextResourceContents | wire.BlobResourceContents) -
 
 
 def _visible(text: str) -> str:
-    """Return a text as a person sees it: what is hidden in it is spelled out."""
+    """Return a text as the user sees it: what is hidden in it is spelled out."""
     seen = clean(text.replace("\r\n", "\n").replace("\r", "\n"))
     return spelled_out(seen, _KEPT)
 

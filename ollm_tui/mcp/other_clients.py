@@ -1,4 +1,4 @@
-"""The MCP servers of other clients, read from their files when the person asks for it.
+"""The MCP servers of other clients, read from their files when the user asks for it.
 
 Most have `{"mcpServers": {NAME: {...}}}`, VS Code has `{"servers": ...}`, alone or below `mcp`.
 """
@@ -65,7 +65,7 @@ def _tables(document: JsonObject) -> Iterator[JsonObject]:
 
 def _server(value: JsonValue) -> TomlServer:
     if not isinstance(value, dict):
-        raise ValueError("it is not an object")  # noqa: TRY004 -- said to the person
+        raise ValueError("it is not an object")  # noqa: TRY004 -- said to the user
     _check_transport(value.get("type") or value.get("transport"))
     table: TomlServer = {}
     for key in _TEXTS:

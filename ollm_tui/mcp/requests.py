@@ -1,7 +1,7 @@
 """What a server may ask for: an answer of the model, a form, a page to open, the working folder.
 
 All but the folder, for programs, is off until the settings of that server switch it on. Then each
-request is a question to the person.
+request is a question to the user.
 """
 
 import logging
@@ -21,9 +21,9 @@ from ollm_tui.protocol.forms import FormField, FormValues
 from ollm_tui.protocol.message import Message
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
-"""What the person did: agreed, refused, or closed the question."""
+"""What the user did: agreed, refused, or closed the question."""
 MAX_WAITING: Final = 3
-"""Requests of one server that wait for the person; further ones are refused."""
+"""Requests of one server that wait for the user; further ones are refused."""
 MAX_REFUSED: Final = 3
 """Refusals in a row after which nothing more is asked until the server is restarted."""
 QUESTIONS_S: Final = 3600.0
@@ -57,7 +57,7 @@ class SamplingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """Fields that a server wants the person to fill."""
+    """Fields that a server wants the user to fill."""
 
     server: str
     message: str
@@ -66,7 +66,7 @@ class FormRequest:
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """A page that a server wants the person to open."""
+    """A page that a server wants the user to open."""
 
     server: str
     message: str
@@ -74,20 +74,20 @@ class AddressRequest:
 
 
 class Answerer(Protocol):
-    """Asks the person; a cancellation closes the question."""
+    """Asks the user; a cancellation closes the question."""
 
     async def sample(self, request: SamplingRequest) -> SamplingAnswer | None:
-        """Return the model's answer; None if the person refused to ask it, or to hand it over.
+        """Return the model's answer; None if the user refused to ask it, or to hand it over.
 
         Raises:
             AIError: the model cannot answer.
         """
 
     async def fill(self, request: FormRequest) -> tuple[Action, FormValues]:
-        """Return what the person did, and the values that they agreed to send."""
+        """Return what the user did, and the values that they agreed to send."""
 
     async def open_page(self, request: AddressRequest) -> Action:
-        """Show an address; it is opened if the person agrees."""
+        """Show an address; it is opened if the user agrees."""
 
 
 @dataclass(slots=True)
@@ -97,13 +97,13 @@ class ClientSide:
     root: Path | None = None
     """The folder in which tools work."""
     answerer: Answerer | None = None
-    """None where there is no person to ask; then servers are not told that they may ask."""
+    """None where there is no user to ask; then servers are not told that they may ask."""
     complete: Callable[[str, SamplingRequest], Awaitable[SamplingAnswer]] | None = None
     """Has a model answer; set by the runtime."""
 
 
 class QuestionClock:
-    """Time limits that stand still while the person is asked."""
+    """Time limits that stand still while the user is asked."""
 
     def __init__(self) -> None:
         self._questions = 0
@@ -160,7 +160,7 @@ class ServerRights:
 
     @property
     def may_elicit(self) -> bool:
-        """Whether it may ask the person for something."""
+        """Whether it may ask the user for something."""
         return self._settings.elicitation and self._client.answerer is not None
 
     @property
@@ -177,7 +177,7 @@ class ServerRights:
         return QUESTIONS_S if self.may_sample or self.may_elicit else 0.0
 
     def forgive(self) -> None:
-        """Let it ask again after refusals: the person has restarted it."""
+        """Let it ask again after refusals: the user has restarted it."""
         self._refused = 0
 
     async def ask(
@@ -185,7 +185,7 @@ class ServerRights:
         question: Callable[[Answerer], Awaitable[Answer]],
         is_refusal: Callable[[Answer], bool],
     ) -> Answer:
-        """Put a question to the person, unless there are too many.
+        """Put a question to the user, unless there are too many.
 
         Raises:
             AIError: it is not asked, or cannot be answered.

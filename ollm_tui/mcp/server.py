@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
 
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
@@ -92,13 +92,13 @@ class McpServer:
         self.about = ""
         """Its own name and version; foreign text."""
         self.needs_sign_in = False
-        """Whether it is off since it does not know the person."""
+        """Whether it is off since it does not know the user."""
         self.listed = ToolList()
         self.catalogue = Catalogue()
         """Its prompts and resources, once they are known."""
         self.log = ServerLog()
         self.rights = ServerRights(name, settings, client or ClientSide(), self.log)
-        """What it may ask of the person and of the chat."""
+        """What it may ask of the user and of the chat."""
         self._changed = changed
         self._is_on = settings.enabled
         self._failures = 0
@@ -190,7 +190,7 @@ class McpServer:
         if self.address is None:
             raise _Unusable(WRONG_SETTINGS)
         try:
-            open_connection = await off_the_loop(
+            open_connection = await run_in_daemon_thread(
                 lambda: import_name("ollm_tui.mcp.connection:open_connection")
             )
         except ImportError as error:

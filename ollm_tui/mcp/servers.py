@@ -30,7 +30,7 @@ class McpServers:
     ) -> None:
         prefixes = prefixes_of(settings)
         self.known = known
-        """What the person has read of their tools."""
+        """What the user has read of their tools."""
         self.client = client or ClientSide()
         """What they meet here, if they ask for something."""
         self._wanted: dict[str, None] = {}

@@ -35,7 +35,7 @@ class ServerProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """The client that a person registered with an authorization server."""
+    """The client that the user registered with an authorization server."""
 
     id: str
     secret: str | None = field(default=None, repr=False)
@@ -54,7 +54,7 @@ class HttpServer:
 
     @property
     def has_token(self) -> bool:
-        """Whether the settings say how it knows the person, so that no sign-in does."""
+        """Whether the settings say how it knows the user, so that no sign-in does."""
         return any(name.casefold() == "authorization" for name in self.headers)
 
 

@@ -1,6 +1,6 @@
-"""A sign-in by the browser: the person agrees there, and the browser brings back a code.
+"""A sign-in by the browser: the user agrees there, and the browser brings back a code.
 
-It comes to a listener on this machine, or the person pastes the address where the browser ended.
+It comes to a listener on this machine, or the user pastes the address where the browser ended.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,13 +18,13 @@ from mcp_types import LATEST_PROTOCOL_VERSION
 from ollm_tui.dataclass import dataclass, field
 from ollm_tui.mcp.http import Refusals, http_client
 from ollm_tui.mcp.log import ServerLog
-from ollm_tui.mcp.oauth import Person, SignedIn, check_address
+from ollm_tui.mcp.oauth import InteractiveUser, SignedIn, check_address
 from ollm_tui.mcp.settings import HttpServer
 from ollm_tui.mcp.tokens import ServerTokens
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TIMEOUT_S: Final = 300.0
-"""How long the person may take."""
+"""How long the user may take."""
 _PATH: Final = "/callback"
 _MAX_REQUEST_LENGTH: Final = 16_384
 _REQUEST_S: Final = 10.0
@@ -36,7 +36,7 @@ _PAGE: Final = (
 
 
 class _Denied(Exception):
-    """The person or the authorization server said no."""
+    """The user or the authorization server said no."""
 
 
 @dataclass(slots=True)
@@ -87,9 +87,9 @@ async def sign_in(
     tokens: ServerTokens,
     show: Callable[[str, Callable[[str], bool]], Coroutine[Any, Any, None]],
 ) -> bool:
-    """Have the person sign in; return False if the server wants no sign-in.
+    """Have the user sign in; return False if the server wants no sign-in.
 
-    `show` gets the address to open, and what takes an address that the person pastes.
+    `show` gets the address to open, and what takes an address that the user pastes.
 
     Raises:
         AIError: it did not work; the sign-in before is kept.
@@ -103,8 +103,8 @@ async def sign_in(
             redirect.expect(address)
             group.start_soon(show, address, redirect.take)
 
-        person = Person(f"http://127.0.0.1:{port}{_PATH}", ask, redirect.wait)
-        provider = SignedIn(server, tokens, person)
+        user = InteractiveUser(f"http://127.0.0.1:{port}{_PATH}", ask, redirect.wait)
+        provider = SignedIn(server, tokens, user)
         async with anyio.create_task_group() as group:
             group.start_soon(listener.serve, _answering(redirect))
             problem = await _knock(server, provider, tokens)

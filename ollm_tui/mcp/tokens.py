@@ -102,7 +102,7 @@ class ServerTokens:
             return ""
 
     async def client_secret(self) -> str | None:
-        """Return the secret of the client that the person registered, if one is kept.
+        """Return the secret of the client that the user registered, if one is kept.
 
         Raises:
             AIError: the file cannot be read.
@@ -117,7 +117,7 @@ class ServerTokens:
         """
         await anyio.to_thread.run_sync(self._keys.set, self._secret_name, self._origin, secret)
 
-    async def lacks(self, scopes: str) -> None:
+    async def add_missing_scopes(self, scopes: str) -> None:
         """Note scopes that the sign-in does not cover; the next one asks for them.
 
         Raises:

@@ -21,7 +21,7 @@ _UNPREPARED: Final = "Not run: a call of a server's tool is prepared first."
 
 
 class McpTool:
-    """What is offered is what the person has read; until then, what the server says."""
+    """What is offered is what the user has read; until then, what the server says."""
 
     def __init__(
         self, name: str, server: McpServer, definition: ToolDefinition, known: KnownTools
@@ -68,7 +68,7 @@ class McpTool:
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One call, bound to the description that the person sees before it."""
+    """One call, bound to the description that the user sees before it."""
 
     tool: McpTool
     server: McpServer
@@ -96,7 +96,7 @@ class McpCall:
 
     @property
     def preview(self) -> CallPreview:
-        """The exact arguments, and all that the person has not read of the tool."""
+        """The exact arguments, and all that the user has not read of the tool."""
         server = clean_name(self.server.name)
         parts = [(name, _written(value)) for name, value in self.args.items()]
         if not parts:

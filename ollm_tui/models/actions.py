@@ -44,7 +44,7 @@ class ActionInfo:
     ability: str
     """What an adapter without them cannot do, for `<label> cannot <ability>.`"""
     refused_ability: str = ""
-    """The same for a person who asked for the action, if it has other words."""
+    """The same for the user who asked for the action, if it has other words."""
     doing: str = ""
     """The sentence while it runs; `{name}` is the model."""
     done: str = ""

@@ -226,16 +226,18 @@ class _Resolution:
 
         config: Thinking = written[1] if written else Thinking()
         layers = (names_modes, written[0] if written else None)
-        is_users = any(layer is not None and not layer.one.is_built_in for layer in layers)
+        is_declared_by_user = any(
+            layer is not None and not layer.one.is_built_in for layer in layers
+        )
         is_own = written is not None and not written[0].one.is_built_in
         holders = self._holders("should_think")
         built_in = next((value for layer, value in holders if layer.one.is_built_in), None)
         if is_own and built_in is not None:
             config = config.on_model_of(built_in)
-        support = config.support(modes, blank, is_users=is_users)
+        support = config.support(modes, blank, is_declared_by_user=is_declared_by_user)
         words = texts if support.prompt_format is not None else None
         support = replace(support, is_default_wanted=is_own, prompt_words=words)
-        if written is None and blank is None and is_users:
+        if written is None and blank is None and is_declared_by_user:
             support = replace(support, switch=None, efforts=None)  # nothing is said of them
         if built_in is not None:
             support = replace(support, thinks_by_itself=True)
@@ -347,7 +349,7 @@ _FEATURES: Final["Mapping[Ability, str]"] = {
 
 
 def _shown(value: JsonValue) -> str:
-    """Write a value as a person does in a file."""
+    """Write a value as the user does in a file."""
     return value if isinstance(value, str) else dump_json(value)
 
 

@@ -176,7 +176,11 @@ class Thinking(FamilySection):
         return self.changed(**made)
 
     def support(
-        self, modes: frozenset[ThinkingMode], blank: str | None = None, *, is_users: bool = False
+        self,
+        modes: frozenset[ThinkingMode],
+        blank: str | None = None,
+        *,
+        is_declared_by_user: bool = False,
     ) -> ThinkingSupport:
         """Return what drives parser and request.
 
@@ -200,8 +204,8 @@ class Thinking(FamilySection):
             skip_default_prompt=self.skip_default_prompt,
             prompts=prompts.prompt.by_mode() if prompts else None,
             prompt_format=prompts.template_format if prompts else None,
-            thinks_by_itself=not is_users or self.starts_open or not switch.is_empty,
-            is_users=is_users,
+            thinks_by_itself=not is_declared_by_user or self.starts_open or not switch.is_empty,
+            is_declared_by_user=is_declared_by_user,
         )
 
     def _switch(self, blank: str | None) -> ThinkingSwitch:

@@ -77,7 +77,7 @@ class KnownModels:
         return self._families().faults()
 
     def full_attention(self) -> dict[str, int]:
-        """Return, for architectures with sliding windows, every how many layers one has none."""
+        """Return, by architecture, the n for which every n-th layer has full attention."""
         windows = [
             part.sliding_window
             for one in self._families().all()

@@ -83,9 +83,9 @@ class ThinkingSupport:
     """The family's variables, which such templates may use."""
     thinks_by_itself: bool = True
     """Whether the model was made to think; else instructions make it."""
-    is_engines: bool = True
+    is_known_to_engine: bool = True
     """Whether the engine knows that the model thinks, so that its own switch may be used."""
-    is_users: bool = False
+    is_declared_by_user: bool = False
     """Whether the user declared it: beside the model's file, or in a family of their own."""
     is_default_wanted: bool = False
     """Whether the user chose the default, so that the engine is told of it; a family of the
@@ -160,7 +160,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
         starts_open=tags_from.starts_open,
         channels=model.channels,
         switch=model.switch,
-        is_engines=model.is_engines,
+        is_known_to_engine=model.is_known_to_engine,
         is_visible=visible is not False,
     )
     find_tags(plan.think_tag, plan.answer_tag, mode=mode, starts_open=plan.starts_open)
@@ -168,7 +168,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
 
 
 def check_choice(word: str, wanted: ShouldThink, model: ThinkingSupport) -> AIError | None:
-    """Return why a person's choice does not suit a model, or None if it does."""
+    """Return why the user's choice does not suit a model, or None if it does."""
     try:
         plan = resolve_thinking(wanted, model)
     except AIError as error:
@@ -241,11 +241,11 @@ def on_engine(
         return known
     if not thinks:
         # An engine does not know of instructions that make a model think.
-        is_told = known is not None and not is_set and (known.is_users or known.prompts)
-        return replace(known, is_engines=False) if known and is_told else ThinkingSupport()
+        is_told = known is not None and not is_set and (known.is_declared_by_user or known.prompts)
+        return replace(known, is_known_to_engine=False) if known and is_told else ThinkingSupport()
     if known is None:
         return ThinkingSupport(modes=frozenset({"off", "deep"}), default="deep")
-    is_taught = known.is_users and known.default == "off" and not known.has_switch
+    is_taught = known.is_declared_by_user and known.default == "off" and not known.has_switch
     return known if is_set or is_taught else replace(known, thinks_by_itself=True)
 
 
@@ -255,7 +255,7 @@ def begun_by_template(model: ThinkingSupport | None) -> ThinkingSupport:
         is_told = not model.thinks_by_itself or model.channels is not None
         return model if is_told else replace(model, starts_open=True)
     modes: frozenset[ThinkingMode] = frozenset({"deep"})
-    return ThinkingSupport(modes=modes, default="deep", starts_open=True, is_engines=False)
+    return ThinkingSupport(modes=modes, default="deep", starts_open=True, is_known_to_engine=False)
 
 
 def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:
@@ -270,5 +270,7 @@ def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:
     is_off = wish.mode == "off"
     mode: ThinkingMode = "deep" if wish.mode is None or is_off else wish.mode
     return ThinkingSupport(
-        modes=frozenset({mode, "off"}), thinks_by_itself=is_off or not wish.prompts, is_users=True
+        modes=frozenset({mode, "off"}),
+        thinks_by_itself=is_off or not wish.prompts,
+        is_declared_by_user=True,
     )

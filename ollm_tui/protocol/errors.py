@@ -6,7 +6,7 @@
                 answer that does not match its schema, abort
       700+      a provider's own; a caller treats an unknown code as INTERNAL_ERROR
 
-`message` says what happened, `hint` what to do about it: both are sentences for a person.
+`message` says what happened, `hint` what to do about it: both are sentences for the user.
 A front end formats them; foreign exceptions are translated in the layer where they occur.
 """
 
@@ -41,7 +41,7 @@ class ErrorCode(IntEnum):
     ABORTED = 620
 
 
-SAME_AGAIN: Final = frozenset(
+PERMANENT_ERRORS: Final = frozenset(
     {
         ErrorCode.BAD_REQUEST,
         ErrorCode.AUTH_FAILED,
@@ -79,7 +79,8 @@ class AIError(Exception):
         """HTTP status of a remote server's answer."""
         self.provider = provider
         self.details: JsonMapping = details or {}
-        """May hold `retry_after_s`, `path`, `line`, `prompt_tokens`, `context_tokens`."""
+        """Facts for programs, such as `fault`, `reason`, `retry_after_s`, `server_code`, `param`,
+    `refused`, `path`, `line`, `prompt_tokens` and `context_tokens`."""
         self.retryable = retryable
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of a person in words: fields with a kind, and the values that were entered."""
+"""What is asked of the user in words: fields with a kind, and the values that were entered."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class FieldOption:
 
     @property
     def shown(self) -> str:
-        """What a person reads."""
+        """What the user reads."""
         return self.title or self.value
 
 
@@ -45,7 +45,7 @@ class FormField:
 
     @property
     def shown(self) -> str:
-        """What a person reads as its name."""
+        """What the user reads as its name."""
         return self.title or self.name
 
     def written(self, value: FieldValue | None) -> str:

@@ -78,7 +78,7 @@ THINKING_LEVELS: Final[Mapping[str, ShouldThink]] = {
     "medium": ThinkingConfig(effort="medium"),
     "high": ThinkingConfig(effort="high"),
 }
-"""What a person chooses, as `/think` and the settings take it."""
+"""What the user chooses, as `/think` and the settings take it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class ThinkingPlan:
     """How a server that divides nothing passes the answer on, if the model writes in channels."""
     switch: ThinkingSwitch | None = None
     """None if nothing is known of the model's prompt."""
-    is_engines: bool = True
+    is_known_to_engine: bool = True
     """Whether the engine knows that the model thinks, so that its own switch may be used."""
     is_visible: bool = True
     instructions: str | None = None
@@ -179,7 +179,7 @@ def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:
 
 @dataclass(frozen=True, slots=True)
 class OptionForm:
-    """How a person writes the value of an option."""
+    """How the user writes the value of an option."""
 
     form: str
     """Completes the sentence "It takes ..."."""

@@ -69,7 +69,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """Force the model to call this tool."""
+    """A tool choice that forces the model to call this tool."""
 
     name: str
 
@@ -151,5 +151,5 @@ class CallPreview:
     """The language of the first text, which is coloured; empty is none."""
     host: str | None = None
     """The host that it sends something to: permissions cover the tool for this host alone."""
-    after_reading: bool = False
+    has_untrusted_input: bool = False
     """Whether text from outside came into this turn, so that no permission covers the call."""

@@ -25,9 +25,9 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.media.several import answered
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.providers.media.several import answer_request
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import cancelled_by, task_group
 
 BUFFERED_EVENTS = 32
 """Number of events that an answer may be ahead of a slow reader."""
@@ -73,7 +73,7 @@ class BaseProvider(ABC):
         Raises:
             AIError: What `stream` raised, or ABORTED.
         """
-        return await answered(self.chat_stream, request, gather)
+        return await answer_request(self.chat_stream, request, gather)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what its models can do as far as it is known in advance, by default nothing."""
@@ -92,17 +92,13 @@ class BaseProvider(ABC):
     async def _produce(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> None:
         end: End = Finish("abort")
         async with send:
-            with anyio.CancelScope() as scope:
-                stop = request.signal.subscribe(scope.cancel) if request.signal else None
+            with cancelled_by(request.signal) as scope:
                 try:
                     with foreign_code(f"The provider {self.name} failed", self._unexpected):
                         end = await self._pass_on(request, send)
                 except AIError as error:
                     error.provider = error.provider or self.name
                     end = ErrorEvent(error)
-                finally:
-                    if stop is not None:
-                        stop()
             # An error raised while a stopped answer was closed is not a failure of the answer.
             await send.send(Finish("abort") if scope.cancel_called else end)
 

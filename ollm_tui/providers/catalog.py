@@ -17,7 +17,7 @@ from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
 from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 DESCRIBE_S = 1.5
 """Time limit for describing one model."""
@@ -74,7 +74,7 @@ class Prober(Protocol):
         """Make sure that a provider has the right adapter; takes a second at most."""
         ...
 
-    async def find_strays(self) -> Sequence[str]:
+    async def find_unconfigured(self) -> Sequence[str]:
         """Register engines that nobody configured, and return their names."""
         ...
 
@@ -220,7 +220,9 @@ class ModelCatalog:
                 for adapter in adapters:
                     group.start_soon(self._report, adapter.name, within_s, send.clone())
                 if self._prober is not None:
-                    group.start_soon(self._report_strays, self._prober, within_s, send.clone())
+                    group.start_soon(
+                        self._report_unconfigured, self._prober, within_s, send.clone()
+                    )
             yield receive
             group.cancel_scope.cancel()
 
@@ -240,12 +242,12 @@ class ModelCatalog:
         async with send:
             await send.send(await self.listing(provider, within_s=within_s))
 
-    async def _report_strays(
+    async def _report_unconfigured(
         self, prober: Prober, within_s: float | None, send: ObjectSendStream[Listing]
     ) -> None:
         async with send:
             with anyio.move_on_after(within_s):
-                for name in await prober.find_strays():
+                for name in await prober.find_unconfigured():
                     self.forget(name)
                     await send.send(await self.listing(name))
 

@@ -16,8 +16,8 @@ from ollm_tui.providers.base_url import server_root, split_url
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.fingerprint import PATHS, Engine, ProbeReply, identify
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import task_group
 
 TIMEOUT_S = 1.0
 """Time limit for a probe, in seconds."""

@@ -24,8 +24,8 @@ from ollm_tui.providers.http_faults import LIMIT, NO_FIRST_BYTE, STALLED, UNSEND
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many_redirects
 from ollm_tui.providers.response_reader import ResponseReader, in_time
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import task_group
 
 MAX_REDIRECTS = 5
 MAX_HEAD_BYTES = 64 * 1024

@@ -12,7 +12,7 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
 from ollm_tui.providers.operations import translated
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 INITIALIZE_S = 30.0
 DISPOSE_S = 2.0

@@ -1,4 +1,4 @@
-"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads bytes."""
+"""What all remote streams share: time limits, abort, exactly one end; decoders parse the bytes."""
 
 import time
 from collections import deque
@@ -32,8 +32,8 @@ from ollm_tui.providers.body.unsupported import OnLeftOut
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.tasks import task_group
 
 LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""

@@ -25,8 +25,8 @@ from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import LIMIT, SLOW, UNSENDABLE, WEB_PAGE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import task_group
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 AT_ONCE_BYTES = 1024 * 1024

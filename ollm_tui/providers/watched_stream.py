@@ -9,7 +9,7 @@ from contextlib import suppress
 import anyio
 import httpcore
 
-from ollm_tui.providers.gathering import MAX_BYTES, PIECE_BYTES, Gathering
+from ollm_tui.providers.read_coalescer import MAX_BYTES, PIECE_BYTES, ReadCoalescer
 
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
@@ -21,7 +21,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     """A network stream that knows what arrived before it was due and what was not requested.
 
     `close_idle` closes the connections beside it that wait for a request. With `gathers` set, until
-    the next request, what comes fast is passed on a few times a second, as `Gathering` does it.
+    the next request, what comes fast is passed on a few times a second, as `ReadCoalescer` does it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._is_early = False
         self._is_hung_up = False
         self.gathers = False
-        self._gathering = Gathering(inner, is_secure=is_secure)
+        self._coalescer = ReadCoalescer(inner, is_secure=is_secure)
 
     @property
     def is_doubtful(self) -> bool:
@@ -51,7 +51,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 
     async def is_drained(self) -> bool:
         """Whether the last exchange was in order, left nothing to read, and was not hung up."""
-        if self._is_early or self._unread or not self._gathering.is_empty or self._is_hung_up:
+        if self._is_early or self._unread or not self._coalescer.is_empty or self._is_hung_up:
             return False
         if not self._is_secure:
             return True
@@ -81,11 +81,11 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     def hurry(self) -> None:
         """Read at once from now on: nothing but the end of the reply is to come."""
         self.gathers = False
-        self._gathering.hurry()
+        self._coalescer.hurry()
 
     async def _received(self, timeout: float | None) -> bytes:  # noqa: ASYNC109 - as above
         if self.gathers:
-            return await self._gathering.read(timeout)
+            return await self._coalescer.read(timeout)
         return await self._inner.read(MAX_BYTES, timeout)
 
     def hang_up(self) -> None:
@@ -145,7 +145,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         if is_first:
             self._is_sending = True
             self._has_reply = self.gathers = False
-            self._gathering.begin()
+            self._coalescer.begin()
             self._requests += 1
         if self._is_secure and self._requests == 1:
             return  # session tickets come unasked

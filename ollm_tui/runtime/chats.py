@@ -22,7 +22,7 @@ from ollm_tui.protocol.request import THINKING_LEVELS
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.choices import ChoicesFile
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
-from ollm_tui.runtime.private import without_keys
+from ollm_tui.runtime.private import key_redactor
 from ollm_tui.runtime.saved.titles import ChatTitles
 from ollm_tui.runtime.tools.toolbox import OfferedTool, facts_of, tools_problem
 from ollm_tui.shell.command import CommandSettings
@@ -53,7 +53,7 @@ _COMPACTS: Final[Mapping[str, CompactionKind | None]] = {
 }
 LAST_CHAT: Final = "last"
 """Stands for the id of the chat that was written last."""
-ReadSchema: TypeAlias = tuple[JsonObject | None, AIError | None]
+SchemaOrProblem: TypeAlias = tuple[JsonObject | None, AIError | None]
 """The JSON Schema of a profile, or why it cannot be used; neither without one."""
 
 
@@ -77,7 +77,7 @@ class ChatFactory:
         *,
         guard: FileGuard,
         modes: ToolModes,
-        schema: ReadSchema = (None, None),
+        schema: SchemaOrProblem = (None, None),
     ) -> None:
         self._config = config
         self._schema = schema
@@ -88,7 +88,7 @@ class ChatFactory:
         self._guard = guard
         self.knowledge: KnowledgeOf | None = None
         """What families say of models, for new clients."""
-        self._redact = without_keys(config)
+        self._redact = key_redactor(config)
         self._jobs: WeakValueDictionary[str, BackgroundJobs] = WeakValueDictionary()
         self.memory = LastingNotes(is_on=config.chat.memory)
         """Notes that last over chats."""
@@ -186,7 +186,7 @@ class ChatFactory:
         )
         return self._client(conversation, stored)
 
-    async def continued(self, chat: str) -> ChatClient:
+    async def continue_chat(self, chat: str) -> ChatClient:
         """Continue the conversation of an id, or with `LAST_CHAT` the one that was written last.
 
         Raises:
@@ -275,7 +275,7 @@ class ChatFactory:
                 self.approver,
                 changes=changes,
                 jobs=jobs,
-                without_keys=self._guard.cleaned,
+                redact=self._guard.cleaned,
             ),
             changes=changes,
             jobs=jobs,
@@ -305,7 +305,7 @@ def _folder_here() -> Path:
         return Path()
 
 
-def chosen_schema(config: AppConfig) -> ReadSchema:
+def chosen_schema(config: AppConfig) -> SchemaOrProblem:
     """Read the JSON Schema of the chosen profile; blocks."""
     file = _schema_file(config)
     try:

@@ -89,7 +89,7 @@ class Checkup:
     quiet: tuple[tuple[str, str], ...]
     """Engines that were neither configured nor found: label and address."""
     engine_installed: bool
-    """Whether it exists."""
+    """Whether the built-in engine is installed."""
     engine_program: str | None
     """The llama-server that is used in place of the installed package."""
     starter_fetched: bool

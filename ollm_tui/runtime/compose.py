@@ -31,7 +31,7 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.lifecycle import adapter_lifecycle
 from ollm_tui.providers.router import EMBEDDED
-from ollm_tui.runtime.chats import ChatFactory, ReadSchema, chosen_schema, tool_modes
+from ollm_tui.runtime.chats import ChatFactory, SchemaOrProblem, chosen_schema, tool_modes
 from ollm_tui.runtime.choices import ChoicesFile
 from ollm_tui.runtime.download_targets import DownloadTargets
 from ollm_tui.runtime.downloads import DownloadService, open_downloads
@@ -48,7 +48,7 @@ from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.measure import apply_remedy
 from ollm_tui.runtime.media.task_defaults import TaskDefaults
 from ollm_tui.runtime.model_lookup import find_thinking, running_info
-from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
+from ollm_tui.runtime.private import file_guard, key_redactor, known_secrets
 from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
     EmbeddedFactory,
@@ -109,7 +109,7 @@ class Runtime:
         providers: Providers,
         downloads: DownloadService,
         store: ConversationStore | None = None,
-        schema: ReadSchema = (None, None),
+        schema: SchemaOrProblem = (None, None),
     ) -> None:
         self.config, self.paths, self.position_of = loaded.config, paths, position_of
         self.registry, self.catalog = providers.registry, providers.catalog
@@ -138,22 +138,26 @@ class Runtime:
         self.manager = ModelManager(loaded, providers, downloads.forget)
         self.running_info = partial(running_info, providers.registry.get, self.catalog.redact)
         self.router.render = self._render_request
-        self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
-        """Returns where models can be downloaded to."""
         self.download_service, self.lacking_media = downloads, factory.lacking_media
         self.has_downloads, self.load_fetching = downloads.has_downloads, downloads.load
         self.chats, self.saved = store, SavedChats(store) if store is not None else None
         """The saved chats, and what can be done with them; None when they are not saved."""
         self.branches, self.exports = ChatBranches(store, factory.open), ChatExports(store)
-        self.chat_id, self.open_chat, self.continued = chat_id_of, factory.open, factory.continued
+        self.chat_id, self.open_chat = chat_id_of, factory.open
+        self.continue_chat = factory.continue_chat
         self.tools, self.offered_tools, self.shell = factory.tools, factory.offered, factory.shell
-        self.tools_off = factory.tools_off
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
         self._loaded, self.room, self.check_tools = loaded, factory.room, factory.check_tools
-        self.measure, self.take_way_out, self.titles = factory.measure, apply_remedy, factory.titles
+        self.measure, self.apply_remedy = factory.measure, apply_remedy
+        self.titles, self.tools_off = factory.titles, factory.tools_off
         self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
 
     def _furnish(self, factory: ChatFactory, providers: Providers) -> None:
+        models_dir = self.paths.models_dir
+        self.download_targets = DownloadTargets(
+            self.registry, self.catalog, self.config, models_dir
+        )
+        """Returns where models can be downloaded to."""
         factory.knowledge = providers.engine.known_models.of_model
         self.memory = factory.memory.at(self.paths.data_dir / "memory.txt")
         factory.thinking = self._thinking_of(providers)
@@ -356,7 +360,7 @@ async def open_runtime(
         store, file = None, paths.data_dir / FILE_NAME
         if config.chat.save:
             store = await stack.enter_async_context(open_store(file))
-        redact = without_keys(config)
+        redact = key_redactor(config)
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
         registry = registry_of(config, adapters, lifecycle)
         registry.redact = redact
@@ -389,7 +393,7 @@ async def _close_search(runtime: Runtime) -> None:
 async def _continue(runtime: Runtime, chat: str) -> None:
     """Let the first client continue a chat, if it can be opened."""
     try:
-        runtime._continued = client = await runtime.continued(chat)
+        runtime._continued = client = await runtime.continue_chat(chat)
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)
         runtime.profiles.apply_named(client.conversation)
     except AIError as error:

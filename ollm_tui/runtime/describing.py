@@ -44,7 +44,7 @@ def described(
 ) -> ModelDetails:
     """Put the details of a model together.
 
-    `raw` is what its provider says, with the long texts; `corrected` the same as a person sets it
+    `raw` is what its provider says, with the long texts; `corrected` the same as the user sets it
     right; `known` is what family and sidecar say.
     """
     settings = loaded.config.providers.get(model.ref.provider)
@@ -172,7 +172,7 @@ EMBEDDED = "embedded"
 
 
 class SettingSources:
-    """Collects the values for one model, what counts most in front."""
+    """Collects the values for one model, highest precedence first."""
 
     def __init__(
         self,

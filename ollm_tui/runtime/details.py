@@ -118,7 +118,7 @@ OPTIONS: tuple[str, ...] = tuple(
     for option in fields(GenerationOptions)
     if option.name not in {"response_format", "extra_body"}
 )
-"""Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
+"""Those of `GenerationOptions` that the user sets, in the order in which they are shown."""
 OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
 _BY: Mapping[str, str] = {"system_prompt": "/system in this chat"}
 """What changes a setting in a chat, where it is not `/set`."""

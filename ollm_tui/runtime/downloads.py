@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from ollm_tui.config.regular_file import is_folder
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.tasks import single_error
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

@@ -69,14 +69,14 @@ class EngineProber:
         self._on_created = on_created
         self._fits: dict[str, _Fit] = {}
         self._settled: set[str] = set()
-        self._strays: dict[str, str] = {}
+        self._unconfigured: dict[str, str] = {}
 
     async def is_there(self, name: str) -> bool:
         """Return whether a provider is worth asking for models; costs at most a second.
 
         A configured one always is, a preset if its engine answers, a service if it has a key.
         """
-        if name in self._strays:
+        if name in self._unconfigured:
             return await self._still_answers(name)
         settings = self._providers.get(name)
         if settings is None:
@@ -93,7 +93,7 @@ class EngineProber:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
         # Meanwhile the engine may have been found elsewhere and been given this name.
-        if name in self._strays:
+        if name in self._unconfigured:
             return True
         if engine is None or not _stands_for(name, settings, engine):
             return False
@@ -110,7 +110,7 @@ class EngineProber:
             if settings is not None and await self._is_at_its_port(name, settings):
                 self._settled.add(name)
             else:
-                await self.find_strays()
+                await self.find_unconfigured()
             return
         if settings is None or not self._is_open(name, settings):
             return
@@ -122,7 +122,7 @@ class EngineProber:
 
     def _has_to_be_found(self, name: str, settings: ProviderSettings | None) -> bool:
         """Return whether only a look can tell where the engine of this name is."""
-        if name in self._strays:
+        if name in self._unconfigured:
             return False
         if settings is None:
             return self._registry.get(name) is None
@@ -151,7 +151,7 @@ class EngineProber:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         is_pool = settings is not None and len(settings.addresses) > 1
-        if settings is None or not is_pool or name in self._strays:
+        if settings is None or not is_pool or name in self._unconfigured:
             return {}
         return await self._look_at_all(settings)
 
@@ -173,7 +173,7 @@ class EngineProber:
         engines = [one.engine for one in results.values() if one.engine is not None]
         return next((engine for engine in engines if engine.backend), next(iter(engines), None))
 
-    async def find_strays(self) -> Sequence[str]:
+    async def find_unconfigured(self) -> Sequence[str]:
         """Probe all usual ports; return the names of engines that no provider stands for."""
         presets = {n: s for n, s in self._providers.items() if s.preset and s.enabled}
         usual = [
@@ -186,7 +186,7 @@ class EngineProber:
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
-        names = [self._register_stray(address) for address in dict.fromkeys(usual)]
+        names = [self._register_unconfigured(address) for address in dict.fromkeys(usual)]
         return [name for name in names if name is not None]
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
@@ -206,7 +206,9 @@ class EngineProber:
     def address_of(self, name: str) -> str | None:
         """Return the address of a provider; None for one that has none."""
         settings = self._providers.get(name)
-        return self._strays.get(name) or next(iter(settings.addresses if settings else ()), None)
+        return self._unconfigured.get(name) or next(
+            iter(settings.addresses if settings else ()), None
+        )
 
     def _is_open(self, name: str, settings: ProviderSettings) -> bool:
         """Return whether a probe may choose the adapter of a provider."""
@@ -222,10 +224,10 @@ class EngineProber:
         return dotted(("providers", name, key)) in self._origins
 
     async def _still_answers(self, name: str) -> bool:
-        engine = (await self.discovery.look(self._strays[name])).engine
-        return engine is not None and self._fits.get(name) == _stray_fit(engine)
+        engine = (await self.discovery.look(self._unconfigured[name])).engine
+        return engine is not None and self._fits.get(name) == _unconfigured_fit(engine)
 
-    def _register_stray(self, address: str) -> str | None:
+    def _register_unconfigured(self, address: str) -> str | None:
         """Register the engine at an address unless a provider stands for it already."""
         result = self.discovery.known(address)
         engine = result.engine if result else None
@@ -233,15 +235,15 @@ class EngineProber:
         is_strange = engine is not None and (engine.wants_key or not engine.speaks_openai)
         if engine is None or (engine.backend is None and is_strange):
             return None
-        if address in self._strays.values() or self._is_claimed(address, engine):
+        if address in self._unconfigured.values() or self._is_claimed(address, engine):
             return None
         name, label = self._name_for(engine, address)
-        fit = _stray_fit(engine)
+        fit = _unconfigured_fit(engine)
         kind, backend = fit.kind, fit.backend
         spec = ProviderSpec(name=name, kind=kind, backend=backend, label=label, base_url=address)
         if not self._put(spec, PRESET_PRIORITY):
             return None
-        self._strays[name] = address
+        self._unconfigured[name] = address
         self._fits[name] = fit
         return name
 
@@ -258,7 +260,7 @@ class EngineProber:
         usual = _family(engine.backend) or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
-        if is_free and usual not in self._strays and not self._is_at_usual_port(usual):
+        if is_free and usual not in self._unconfigured and not self._is_at_usual_port(usual):
             return usual, engine.label
         port = urlsplit(address).port or 80
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
@@ -288,7 +290,7 @@ def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     kind = BACKEND[engine.backend].kind
     if kind != OPENAI_COMPATIBLE and settings.kind == OPENAI_COMPATIBLE:
         return _Fit(settings.kind, None)  # it was configured for the server's other protocol
-    return _stray_fit(engine)
+    return _unconfigured_fit(engine)
 
 
 def _family(backend: str | None) -> str | None:
@@ -304,7 +306,7 @@ def _connection(settings: ProviderSettings | None) -> ConnectionOptions | None:
     return ConnectionOptions(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
 
 
-def _stray_fit(engine: Engine) -> _Fit:
+def _unconfigured_fit(engine: Engine) -> _Fit:
     kind = BACKEND[engine.backend].kind if engine.backend else OPENAI_COMPATIBLE
     return _Fit(kind, engine.backend if kind == OPENAI_COMPATIBLE else None)
 

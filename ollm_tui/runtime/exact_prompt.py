@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.templates import Templates
 
 Origin: TypeAlias = Literal["engine", "template", "messages"]
-"""Who says so: the engine, the model's template rendered here, or only what is sent."""
+"""Where the text is from: the engine, the model's template rendered here, or only what is sent."""
 FRAME: Final = "template"
 """The role of what the template adds around messages."""
 _BLANK: Final = "The chat has no question yet; a blank stands for it."

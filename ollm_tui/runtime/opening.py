@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 CLOSING_S = 3.0
 
 
-class Opening:
+class RuntimeOpener:
     """A runtime that is being opened; states: waiting -> loading -> open (or failed) -> closed."""
 
     def __init__(self, group: "TaskGroup", flags: "Flags") -> None:
@@ -95,10 +95,10 @@ def _load(flags: "Flags") -> "Callable[[], AbstractAsyncContextManager[Runtime]]
 
 
 @asynccontextmanager
-async def opening(flags: "Flags") -> AsyncIterator[Opening]:
-    """Yield an `Opening` whose runtime ends with the block."""
+async def opening(flags: "Flags") -> AsyncIterator[RuntimeOpener]:
+    """Yield an `RuntimeOpener` whose runtime ends with the block."""
     async with anyio.create_task_group() as group:
-        held = Opening(group, flags)
+        held = RuntimeOpener(group, flags)
         try:
             yield held
         finally:

@@ -33,7 +33,7 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
                 yield secret.get_secret_value()
 
 
-def without_keys(config: AppConfig) -> Callable[[str], str]:
+def key_redactor(config: AppConfig) -> Callable[[str], str]:
     """Return a function that removes the keys of the settings from the messages of adapters.
 
     A key that may be an ordinary word, such as "ollama" for a server that wants none, stays.

@@ -1,4 +1,4 @@
-"""From what a person configured to the adapters of providers, made but not yet connected."""
+"""From what the user configured to the adapters of providers, made but not yet connected."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ollm_tui.config.backends import ADAPTERS, PRESETS, SERVICES
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
@@ -245,7 +245,7 @@ async def _import_plugin(spec: ProviderSpec) -> None:
     plugin = None if spec.kind in ADAPTERS else plugin_of(spec.kind)
     if plugin is not None:
         with suppress(AIError):  # reported when the adapter is made
-            await off_the_loop(plugin.load)
+            await run_in_daemon_thread(plugin.load)
 
 
 def _unusable(spec: ProviderSpec, problem: AIError) -> ProviderAdapter:

@@ -130,7 +130,7 @@ class Runtime:
         Without a model, the one that the settings name is used, or the one used last. Without
         `tools`, the chat offers those of `add_tool`; with an `approver`, those that the settings
         switch on too. MCP servers start with the first chat that offers their tools, such as
-        `time__*`, and only tools of which the person has read all are offered.
+        `time__*`, and only tools of which the user has read all are offered.
 
         Raises:
             AIError: there is no model; BAD_REQUEST for an empty name, or there is no such tool.
@@ -320,7 +320,7 @@ def _load(flags: Flags) -> Callable[[], AbstractAsyncContextManager[compose.Runt
 
 
 def _problems_of_arguments(loaded: LoadedConfig, flags: Flags) -> Iterator[ConfigProblem]:
-    """Yield what is wrong with what the program named; the settings are a person's business."""
+    """Yield what is wrong with what the program named; the settings are the user's business."""
     closed = (settings.problem for settings in loaded.config.providers.values())
     for problem in (*loaded.problems, *closed, *loaded.waiting, named_by(loaded).problem):
         if problem is None or problem.severity != "error":

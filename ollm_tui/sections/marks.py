@@ -7,7 +7,7 @@ from ollm_tui.dataclass import dataclass
 
 
 class NotOneOfError(ValueError):
-    """A text is none of those that are known; `known` has them, the most usual first."""
+    """A value is none of the known ones; `expected` lists them as a phrase."""
 
     def __init__(self, known: Sequence[str]) -> None:
         *others, last = map(repr, known)

@@ -1,4 +1,4 @@
-"""A table that a person writes, and how its keys are declared."""
+"""A table that the user writes, and how its keys are declared."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
@@ -142,7 +142,7 @@ class Section:
         return cls._declared
 
     def changed(self, **values: Any) -> Self:
-        """Return a copy with other values; `dataclasses.replace` would give all its keys."""
+        """Return a copy with these values; `dataclasses.replace` would mark every key as given."""
         return type(self)(**{**self._set(), **values})
 
     def _set(self) -> dict[str, Any]:

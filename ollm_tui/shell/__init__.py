@@ -1,1 +1,1 @@
-"""Commands of a person, run by their own shell: bounded in time and output, and ended whole."""
+"""Commands of the user, run by their own shell: bounded in time and output, and ended whole."""

@@ -94,7 +94,7 @@ async def run_command(
     signal: AbortSignal,
     show: Callable[[str], None] = lambda _text: None,
 ) -> CommandResult:
-    """Run a command with the person's shell; `show` gets the end of its output now and then.
+    """Run a command with the user's shell; `show` gets the end of its output now and then.
 
     It has a session of its own and no input. The signal or the time limit ends it with everything
     that it started, and so does the end of this program, however that comes.

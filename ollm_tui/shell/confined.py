@@ -3,9 +3,9 @@
     python -I -S confined.py SPEC PROGRAM [ARGUMENT...]
 
 SPEC is JSON, made by containment.py. If anything that it asks for cannot be done, nothing is run:
-the exit code is 125 and standard error has one line. The walls are namespaces of the kernel (all
-file systems read-only but some folders, others hidden, no network) and Landlock, which also keeps
-the former from being changed. Everything that the program starts inherits both.
+the exit code is 125 and standard error has one line. The sandbox is made of namespaces of the
+kernel (all file systems read-only but some folders, others hidden, no network) and Landlock, which
+also keeps the former from being changed. Everything that the program starts inherits both.
 """
 
 import contextlib
@@ -111,8 +111,8 @@ def set_read_only(path: str, *, is_on: bool) -> None:
 def find_sockets() -> Sequence[Path]:
     """Return where programs of this system take requests, before the network is another one.
 
-    A terminal multiplexer, for one, starts what it is asked for, outside of all walls. Those that
-    the kernel lists come with those in folders of temporary files.
+    A terminal multiplexer, for one, starts what it is asked for, outside of every sandbox. Those
+    that the kernel lists come with those in folders of temporary files.
     """
     with Path("/proc/net/unix").open(encoding="utf-8", errors="surrogateescape") as table:
         fields = [line.rstrip("\n").split(" ", 7)[-1] for line in table]
@@ -223,14 +223,14 @@ def allow(rules: int, path: str, access: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Give up what could change the walls again."""
+    """Give up what could change the sandbox again."""
     for capability in range(MAX_CAPABILITIES):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
 def confine(spec: Mapping[str, Any]) -> None:
-    """Put up the walls that are asked for."""
+    """Set up the sandbox that is asked for."""
     writable: list[str] = spec["writable"]
     if spec["namespaces"]:
         sockets = find_sockets()
@@ -245,7 +245,7 @@ def confine(spec: Mapping[str, Any]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Put up the walls and become the program."""
+    """Set up the sandbox and become the program."""
     text, *command = arguments
     try:
         confine(json.loads(text))

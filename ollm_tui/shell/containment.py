@@ -33,7 +33,7 @@ _SOCKETS: Final = (
 """Doors to programs that would do the work of a command outside; hidden where there is a network.
 Without one, all of `/run` is. Other sockets are looked for when a command begins."""
 _TERMINALS: Final = "/dev/pts"
-"""Hidden, since a command could read what a person types into one."""
+"""Hidden, since a command could read what the user types into one."""
 
 _STARTED: Final = (
     *(".git/hooks", ".git/config", ".envrc", ".profile", ".bashrc", ".bash_profile"),
@@ -42,14 +42,14 @@ _STARTED: Final = (
 )
 """What shells and git run by themselves, read-only for commands where it is."""
 
-Walls: TypeAlias = Literal["namespaces", "landlock", "seatbelt", "none"]
+Sandbox: TypeAlias = Literal["namespaces", "landlock", "seatbelt", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """The walls around commands."""
+    """The sandbox of commands."""
 
-    walls: Walls
+    sandbox: Sandbox
     network: bool = False
     """Whether commands may use the network."""
     asks_programs: bool = False
@@ -57,13 +57,13 @@ class Containment:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no wall is missing."""
-        return self.walls == "namespaces" and not self.asks_programs
+        """Whether the sandbox covers all that it can."""
+        return self.sandbox == "namespaces" and not self.asks_programs
 
     @property
     def word(self) -> str:
         """What holds, for a line of status."""
-        match self.walls:
+        match self.sandbox:
             case "namespaces":
                 partly = "partly " if self.asks_programs else ""
                 return f"{partly}contained: writes{'' if self.network else ', network'}"
@@ -76,7 +76,7 @@ class Containment:
     @property
     def sentence(self) -> str:
         """What holds, for the question before a command."""
-        match self.walls:
+        match self.sandbox:
             case "namespaces" if self.asks_programs:
                 return (
                     "Partly contained: it writes only in this folder, but has the network and can "
@@ -100,12 +100,12 @@ class Containment:
         return "Not contained: it can do all that you can."
 
     def launcher(self, writable: Sequence[str], hidden: Sequence[str]) -> tuple[str, ...]:
-        """Return the beginning of a command line that runs the rest behind the walls."""
-        if self.walls == "seatbelt":
+        """Return the beginning of a command line that runs the rest in the sandbox."""
+        if self.sandbox == "seatbelt":
             return seatbelt_launcher(writable, hidden, network=self.network)
         if system_name() != "linux":
             return ()
-        has_namespaces = self.walls == "namespaces"
+        has_namespaces = self.sandbox == "namespaces"
         limits = {**_LIMITS, "NPROC": _MAX_PROCESSES} if has_namespaces else _LIMITS
         kept = _kept_within(writable)
         spec = {
@@ -119,14 +119,14 @@ class Containment:
                 *(_SOCKETS if self.network else ("/run", "/tmp/.X11-unix")),
             ],
             "namespaces": has_namespaces,
-            "landlock": self.walls != "none",
+            "landlock": self.sandbox != "none",
             "network": self.network,
         }
         return (*CONFINED, json.dumps(spec))
 
 
 def _kept_within(writable: Sequence[str]) -> list[str]:
-    """Return what commands never change in writable folders, since it would run without walls.
+    """Return what commands never change in writable folders, since it would run unsandboxed.
 
     This is the program itself, and what is there of files that shells and git run by themselves.
     """
@@ -156,24 +156,24 @@ def system_name() -> str:
 
 
 def find_containment(folder: Path, *, network: bool) -> Containment:
-    """Try which walls the system has; blocks for some tenths of a second."""
+    """Try which sandbox the system has; blocks for some tenths of a second."""
     if system_name() == "darwin":
         containment = Containment("seatbelt", network)
         if _holds(containment, folder):
             return containment
     if system_name() == "linux":
-        walls: Walls
-        for walls in ("namespaces", "landlock"):
-            containment = Containment(walls, network or walls == "landlock")
+        sandbox: Sandbox
+        for sandbox in ("namespaces", "landlock"):
+            containment = Containment(sandbox, network or sandbox == "landlock")
             if _holds(containment, folder):
-                shares_sockets = walls == "namespaces" and network
+                shares_sockets = sandbox == "namespaces" and network
                 asks = shares_sockets and _asks_programs(containment, folder)
                 return replace(containment, asks_programs=asks)
     return Containment("none", network=True)
 
 
 def _holds(containment: Containment, folder: Path) -> bool:
-    """Whether a command runs behind the walls, and cannot write beside the folder."""
+    """Whether a command runs in the sandbox, and cannot write beside the folder."""
     beside = f"../.ollm-probe-{os.getpid()}"
     command = f"touch {beside} 2>/dev/null && {{ rm -f {beside}; exit 1; }}; test -w ."
     return _succeeds(containment, folder, ["/bin/sh", "-c", command])

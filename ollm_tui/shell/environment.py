@@ -1,4 +1,4 @@
-"""The shell of a person, and what a command sees of the environment: no keys."""
+"""The shell of the user, and what a command sees of the environment: no keys."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ def command_environment(environ: Mapping[str, str], further: Iterable[str] = ())
 
 
 def shell_of(environ: Mapping[str, str]) -> Path:
-    """Return the person's shell, or `/bin/sh` if `SHELL` names none."""
+    """Return the user's shell, or `/bin/sh` if `SHELL` names none."""
     named = Path(environ.get("SHELL", ""))
     if named.is_absolute() and os.access(named, os.X_OK) and is_file(named):
         return named

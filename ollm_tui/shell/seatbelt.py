@@ -28,7 +28,7 @@ _SERVICES: Final = (
     "com.apple.securityd",
     "com.apple.SecurityServer",
 )
-"""Services that would open programs, or give out what is kept for the person."""
+"""Services that would open programs, or give out what is kept for the user."""
 
 
 def profile_of(writable: int, hidden: int, *, network: bool) -> str:

@@ -97,7 +97,7 @@ def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def read_pattern(text: str) -> tuple[str, ...] | None:
-    """Read a pattern as a person writes it, such as `git log *`; None if it covers no command."""
+    """Read a pattern as the user writes it, such as `git log *`; None if it covers no command."""
     ends_open = text.rstrip().endswith(f" {REST}")
     words = plain_words(text.rstrip().removesuffix(REST) if ends_open else text)
     return None if words is None else (*words, REST) if ends_open else words

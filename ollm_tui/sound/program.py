@@ -50,7 +50,7 @@ class SoundProgram:
 
     @property
     def ways(self) -> str:
-        """What else a person can do."""
+        """What else the user can do."""
         return _WAYS[self.direction]
 
     async def start(self) -> "RunningProgram":

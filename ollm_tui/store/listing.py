@@ -1,4 +1,4 @@
-"""The list of chats: its order from an index, the rows in view, and what a person marks.
+"""The list of chats: its order from an index, the rows in view, and what the user marks.
 
 An order is the numbers of all chats that are chosen; rows are read for a few of them. So a list of
 any length costs what its numbers cost.
@@ -226,7 +226,7 @@ class ChatListing:
         await self._set(conversation_id, "tags", tags_column(tags_of(tags)))
 
     async def title_by_model(self, conversation_id: str, title: str, watch: ChatWatch) -> bool:
-        """Set the title that a model made; a person's own stays. Return whether it was set."""
+        """Set the title that a model made; the user's own stays. Return whether it was set."""
         title = (column(title) or "").strip()[:TITLE_LENGTH]
         async with watch.lock:
             is_set = await self._changes(

@@ -10,7 +10,7 @@ from ollm_tui.store.database import Database
 from ollm_tui.store.rows import column
 
 MARKED: Final = "marked"
-"""The metadata key of a message that a person has marked."""
+"""The metadata key of a message that the user has marked."""
 
 
 def set_mark(connection: sqlite3.Connection, message_id: str, *, is_marked: bool) -> bool:

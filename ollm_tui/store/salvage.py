@@ -28,7 +28,7 @@ MESSAGE: Final = (
     "number", "id", "conversation_id", "parent_id", "depth", "role", "state", "writer", "model",
     "created_ms", "updated_ms", "body", "settings",
 )  # fmt: skip
-_ID: Final = 36
+_ID_LENGTH: Final = 36
 _STATES: Final = frozenset({"complete", "streaming", "interrupted", "stopped", "failed"})
 LOST_TITLE: Final = "Chat from a damaged file"
 
@@ -143,7 +143,7 @@ def _row(names: Sequence[str], number: int, values: Sequence[Value], later: int)
 
 
 def _is_id(value: Value) -> bool:
-    return isinstance(value, str) and len(value) == _ID
+    return isinstance(value, str) and len(value) == _ID_LENGTH
 
 
 def _int(value: Value) -> int:

@@ -1,4 +1,4 @@
-"""The tags of a chat: words that a person gives it, to choose by."""
+"""The tags of a chat: words that the user gives it, to choose by."""
 
 from collections.abc import Sequence
 from typing import Final

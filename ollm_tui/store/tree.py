@@ -19,7 +19,7 @@ from ollm_tui.store.rows import TITLE_LENGTH, column, new_id
 from ollm_tui.store.search.texts import text_of
 from ollm_tui.store.statements import chat_state, load_conversation
 
-WORDS: Final = 200
+MAX_PREVIEW_CHARS: Final = 200
 """Characters of a message that the tree shows at most."""
 _AT_ONCE: Final = 200
 _FORK: Final = lazy_re(r" ?\(fork(?: (?P<number>[0-9]{1,6}))?\)\Z")
@@ -89,7 +89,7 @@ def read_tree(connection: sqlite3.Connection, conversation_id: str) -> tuple[Str
 
 
 def _beginning(body: str) -> str:
-    return " ".join(text_of(body)[: 5 * WORDS].split())[:WORDS]
+    return " ".join(text_of(body)[: 5 * MAX_PREVIEW_CHARS].split())[:MAX_PREVIEW_CHARS]
 
 
 def _with_facts(line: Stretch, facts: dict[str, tuple[str, str | None, int, str]]) -> Stretch:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import anyio
 from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass
@@ -20,6 +19,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.message import JINJA, TEMPLATE_VALUES, Message, has_template_marks
 from ollm_tui.protocol.request import Request
+from ollm_tui.tasks import cancelled_by
 from ollm_tui.templates.renderer import TEMPLATE_LIMIT, Refusal, TemplateRenderer
 
 _MISSING: Final = lazy_re(r"'([^']*)' is undefined")
@@ -54,13 +54,8 @@ async def render_request(
     templates = [*_templates(request, words)]
     texts: list[str] = []
     if templates:
-        with anyio.CancelScope() as scope:
-            stop = request.signal.subscribe(scope.cancel) if request.signal else None
-            try:
-                texts = await _render(templates, renderer)
-            finally:
-                if stop is not None:
-                    stop()
+        with cancelled_by(request.signal) as scope:
+            texts = await _render(templates, renderer)
         if scope.cancelled_caught:
             raise AIError(ErrorCode.ABORTED, "The request was stopped.")
     return _filled(request, templates, texts)

@@ -74,7 +74,7 @@ class Refusal:
         return _REASONS[self.kind].format(message=self.message)
 
     def error(self) -> AIError:
-        """Return it as an error for a person."""
+        """Return it as an error for the user."""
         code = ErrorCode.TIMEOUT if self.kind == "time" else ErrorCode.BAD_REQUEST
         return AIError(
             code,

@@ -15,7 +15,7 @@ from ollm_tui.protocol.sent_messages import common_length
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens.estimate import Piece, fixed_pieces, piece_tokens
 
-FRAME_TOKENS: Final = 32
+MAX_FRAME_TOKENS: Final = 32
 """More than the chat templates of known models put around a message."""
 
 
@@ -65,7 +65,7 @@ class PromptBound:
             most = _upper_bound(message)
             if message.role == "assistant" and answer_tokens:
                 # what the model wrote, which is read as it wrote it
-                most, answer_tokens = min(most, answer_tokens + FRAME_TOKENS), 0
+                most, answer_tokens = min(most, answer_tokens + MAX_FRAME_TOKENS), 0
             tokens += most
         return tokens
 
@@ -96,7 +96,7 @@ def _pieces(message: Message) -> tuple[Piece, ...]:
 
 
 def _upper_bound(message: Message) -> int:
-    return FRAME_TOKENS + sum(map(_bytes_of, _pieces(message)))
+    return MAX_FRAME_TOKENS + sum(map(_bytes_of, _pieces(message)))
 
 
 def _bytes_of(piece: Piece) -> int:

@@ -1,4 +1,4 @@
-"""`ask_person`: a question of the model to the person, who may answer it or not."""
+"""`ask_person`: a question of the model to the user, who may answer it or not."""
 
 from typing import Final, Literal
 
@@ -6,14 +6,14 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.define import ToolFailure
-from ollm_tui.tools.prepared import CallScope, PersonQuestion
+from ollm_tui.tools.prepared import CallScope, UserQuestion
 
 MAX_CHOICES: Final = 9
 MAX_QUESTION_LENGTH: Final = 2_000
 MAX_CHOICE_LENGTH: Final = 200
 NOT_ASKED: Final = "Nobody can be asked here. Decide yourself, and say what you assumed."
 _TIMEOUT_S: Final = 10.0
-"""Only for what follows the answer; a person may take any time."""
+"""Only for what follows the answer; the user may take any time."""
 _SCHEMA: Final = ToolSchema(
     name="ask_person",
     description="Ask the person a question that only they can answer, and return their answer. "
@@ -40,7 +40,7 @@ _SCHEMA: Final = ToolSchema(
 )
 
 
-class AskPerson:
+class AskUser:
     """Asks; approvers put the question in the place of an approval."""
 
     schema = _SCHEMA
@@ -59,7 +59,7 @@ class AskPerson:
         question = str(args["question"]).strip()
         if not question or not all(choices):
             raise ToolFailure("Not asked: the question or one of the choices is empty.")
-        return PreparedQuestion(PersonQuestion(question, tuple(dict.fromkeys(choices))))
+        return PreparedQuestion(UserQuestion(question, tuple(dict.fromkeys(choices))))
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: nobody was asked."""
@@ -71,7 +71,7 @@ class AskPerson:
 class PreparedQuestion:
     """One question, until it is answered."""
 
-    question: PersonQuestion
+    question: UserQuestion
     schema: ToolSchema = _SCHEMA
     effect: Literal["read"] = "read"
     timeout_s: float = _TIMEOUT_S
@@ -79,7 +79,7 @@ class PreparedQuestion:
     _answer: str | None = None
 
     def take_answer(self, typed: str | None) -> None:
-        """Take what the person typed; None or nothing is no answer."""
+        """Take what the user typed; None or nothing is no answer."""
         self._is_asked = True
         self._answer = self.question.meant(typed or "") or None
 

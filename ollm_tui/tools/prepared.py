@@ -24,7 +24,7 @@ class CallScope:
     """Keeps what files were before."""
     show: Callable[[str], None]
     """Shows the end of the output while the call runs."""
-    has_read: bool = False
+    has_untrusted_input: bool = False
     """Whether the model read something from outside in this turn: a file, a page, an output."""
     jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
     """The commands of the chat that run in the background."""
@@ -40,8 +40,8 @@ class PreparedCall(Tool, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PersonQuestion:
-    """What a model asks the person."""
+class UserQuestion:
+    """What a model asks the user."""
 
     text: str
     choices: tuple[str, ...] = ()
@@ -55,15 +55,15 @@ class PersonQuestion:
 
 
 @runtime_checkable
-class AsksPerson(Tool, Protocol):
-    """A call that is a question to the person: it is asked in the place of an approval."""
+class AsksUser(Tool, Protocol):
+    """A call that is a question to the user: it is asked in the place of an approval."""
 
     @property
-    def question(self) -> PersonQuestion:
+    def question(self) -> UserQuestion:
         """What is asked."""
 
     def take_answer(self, typed: str | None) -> None:
-        """Take what the person typed; None is no answer."""
+        """Take what the user typed; None is no answer."""
 
 
 @runtime_checkable

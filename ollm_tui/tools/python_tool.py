@@ -1,7 +1,6 @@
-"""`run_python`: code of a model in a Python process of its own, behind the walls of commands."""
+"""`run_python`: code of a model in a Python process in the sandbox of commands."""
 
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -21,10 +20,11 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.shell.command import GIVEN_UP_S, CommandResult, CommandSettings, run_command
-from ollm_tui.shell.containment import REFUSED, Containment, find_containment
-from ollm_tui.shell.folder_changes import Snapshot, changes_between, take_snapshot
+from ollm_tui.shell.containment import Containment
+from ollm_tui.shell.folder_changes import take_snapshot
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
+from ollm_tui.tools.sandboxed import SandboxFinder, finish_run, output_of
 
 MAX_CODE_LENGTH: Final = 100_000
 """Characters of code."""
@@ -61,18 +61,15 @@ class PythonTool:
     ) -> None:
         """Run code as `settings` say; it sees nothing of what is in `hidden`."""
         self._settings = settings
-        self._network = network
         self._hidden = tuple(str(real_path(path)) for path in hidden)
-        self._lock = anyio.Lock()
-        self._containment: Containment | None = None
+        self._sandbox = SandboxFinder(settings.folder, network=network)
         self.timeout_s = settings.timeout_s + GIVEN_UP_S + 3.0
         """The process has a limit of its own, which ends it in order."""
 
     @property
     def warning(self) -> str:
-        """Which walls are missing, once that is known; empty if none is."""
-        known = self._containment
-        return "" if known is None or known.is_whole else known.word
+        """What the sandbox does not cover, once that is known; empty if it is complete."""
+        return self._sandbox.warning
 
     async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedPython":
         """Check the code, and find out what contains it.
@@ -93,18 +90,11 @@ class PythonTool:
             code=code,
             python=_python_of(self._settings.environ),
             settings=self._settings,
-            containment=await self._walls(),
+            containment=await self._sandbox.find(),
             hidden=self._hidden,
             scope=scope,
             timeout_s=self.timeout_s,
         )
-
-    async def _walls(self) -> Containment:
-        async with self._lock:
-            if self._containment is None:
-                find = partial(find_containment, self._settings.folder, network=self._network)
-                self._containment = await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
-            return self._containment
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: what is not prepared was not shown."""
@@ -128,7 +118,7 @@ class PreparedPython:
 
     @property
     def preview(self) -> CallPreview:
-        """The whole code, with where and behind which walls it runs."""
+        """The whole code, with where and in which sandbox it runs."""
         return CallPreview(
             summary=self.containment.sentence,
             parts=(
@@ -156,22 +146,10 @@ class PreparedPython:
             raise ToolFailure(_NO_FILE.format(why_unreadable(error))) from None
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._finish, temporary, before)
-        is_refused = result.code == REFUSED and result.output.startswith("The command was not run:")
+                folder = self.settings.folder
+                await anyio.to_thread.run_sync(finish_run, self.scope, folder, before, temporary)
         output = result.output.replace(f"{temporary}/", "")
-        rows = [output.rstrip("\n"), result.words]
-        text = "\n".join(row for row in rows if row) or "It printed nothing."
-        return ToolOutput(
-            text,
-            display=f"{text}\n[{self.containment.word}]\n\nThe code:\n{self.code}",
-            is_error=is_refused or result.end != "exited" or result.code != 0,
-        )
-
-    def _finish(self, temporary: str, before: Snapshot) -> None:
-        """Note which files are others now, and remove the temporary folder; blocks."""
-        shutil.rmtree(temporary, ignore_errors=True)
-        changed = changes_between(before, take_snapshot(self.settings.folder))
-        self.scope.changes.commands.add(self.scope.call_id, changed)
+        return output_of(result, output, self.containment, appendix=f"\n\nThe code:\n{self.code}")
 
     async def _result(self, temporary: str) -> CommandResult:
         file = Path(temporary, _FILE)
@@ -194,7 +172,7 @@ class PreparedPython:
 
 
 def _python_of(environ: Mapping[str, str]) -> str:
-    """Return the Python of the person's virtual environment, or the one that runs this program."""
+    """Return the Python of the user's virtual environment, or the one that runs this program."""
     active = environ.get("VIRTUAL_ENV", "")
     own = Path(active, "bin", "python")
     return str(own) if active and is_file(own) else sys.executable

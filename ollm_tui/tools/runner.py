@@ -79,7 +79,7 @@ class ReadOnly:
         )
 
 
-_OWN_WORDS = frozenset({"current_time", "calculate"})
+_TRUSTED_TOOLS = frozenset({"current_time", "calculate"})
 """Tools whose results hold nothing from outside."""
 
 NOT_ALLOWED = "Not run: it was not allowed."
@@ -108,24 +108,24 @@ class ToolRunner:
         *,
         changes: ChangeJournal | None = None,
         jobs: BackgroundJobs | None = None,
-        without_keys: Callable[[str], str] = without_private_keys,
+        redact: Callable[[str], str] = without_private_keys,
     ) -> None:
         self._registry = registry
         self._approver = approver
         self._changes = changes or ChangeJournal()
         self._jobs = jobs or BackgroundJobs()
-        self._without_keys = without_keys
+        self._redact = redact
         self._entries: dict[str, _Entry] = {}
-        self._read_in: set[str] = set()
+        self._untrusted_prompts: set[str] = set()
         """The prompts in which text from outside came to the model."""
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
         """Offer the tools with these names for one prompt; unknown names are ignored."""
         return ToolOffer(self, self._registry.named(names), secrets.token_hex(8))
 
-    def note_reading(self, prompt_id: str) -> None:
+    def mark_untrusted(self, prompt_id: str) -> None:
         """Note that text from outside came to the model in a prompt."""
-        self._read_in.add(prompt_id)
+        self._untrusted_prompts.add(prompt_id)
 
     def result_of(self, call_id: str) -> ToolResult | None:
         """Return the result of a call, or None if it has not ended or is unknown."""
@@ -149,9 +149,14 @@ class ToolRunner:
             return await self._again(call, known)
         entry = self._entries[call.id] = _Entry(call)
         try:
-            has_read = prompt_id in self._read_in
+            has_untrusted_input = prompt_id in self._untrusted_prompts
             scope = CallScope(
-                call.id, prompt_id, self._changes, show, has_read=has_read, jobs=self._jobs
+                call.id,
+                prompt_id,
+                self._changes,
+                show,
+                has_untrusted_input=has_untrusted_input,
+                jobs=self._jobs,
             )
             await _attempt(entry, offered, self._approver, scope)
         finally:
@@ -163,9 +168,9 @@ class ToolRunner:
             entry.result = self._result(call, output, interruption)
             entry.ended.set()
         tool = offered.get(call.name)
-        is_own = tool is None or tool.effect == "write" or call.name in _OWN_WORDS
+        is_own = tool is None or tool.effect == "write" or call.name in _TRUSTED_TOOLS
         if not (is_own or entry.is_denied):
-            self.note_reading(prompt_id)
+            self.mark_untrusted(prompt_id)
         return entry.result
 
     async def _again(self, call: ToolCall, entry: _Entry) -> ToolResult:
@@ -192,7 +197,7 @@ class ToolRunner:
 
     def _fit(self, text: str) -> str:
         # Keys are redacted before the cut, which could leave an unrecognisable part of one.
-        return keep_ends(self._without_keys(repair(text)), MAX_BYTES)
+        return keep_ends(self._redact(repair(text)), MAX_BYTES)
 
 
 class ToolOffer:
@@ -210,9 +215,9 @@ class ToolOffer:
         """Have `show` called with the end of a call's output while it runs."""
         self._listeners[call_id] = show
 
-    def go_on(self) -> None:
+    def mark_untrusted(self) -> None:
         """Count what was read earlier in the same turn, such as before the limit of requests."""
-        self._runner.note_reading(self._prompt_id)
+        self._runner.mark_untrusted(self._prompt_id)
 
     def result_of(self, call_id: str) -> ToolResult | None:
         """Return the result of a call, or None if it has not ended or is unknown."""

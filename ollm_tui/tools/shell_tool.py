@@ -1,6 +1,5 @@
-"""`shell`: a command of a model, asked about as it is, run behind the walls that the system has."""
+"""`shell`: a command of a model, asked about as it is, run in the sandbox that the system has."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -18,11 +17,12 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.shell.command import GIVEN_UP_S, CommandSettings, check_command, run_command
-from ollm_tui.shell.containment import REFUSED, Containment, find_containment
-from ollm_tui.shell.folder_changes import Snapshot, changes_between, take_snapshot
+from ollm_tui.shell.containment import Containment
+from ollm_tui.shell.folder_changes import take_snapshot
 from ollm_tui.shell.words import plain_words
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
+from ollm_tui.tools.sandboxed import SandboxFinder, finish_run, output_of
 from ollm_tui.tools.shell_jobs import report_of, wait_for_news
 
 _SHELLS: Final = (Path("/bin/bash"), Path("/usr/bin/bash"))
@@ -66,19 +66,16 @@ class ShellTool:
     ) -> None:
         """Run commands as `settings` say; they see nothing of what is in `hidden`."""
         self._settings = settings
-        self._network = network
         self._background_s = background_s
         self._hidden = tuple(str(real_path(path)) for path in hidden)
-        self._lock = anyio.Lock()
-        self._containment: Containment | None = None
+        self._sandbox = SandboxFinder(settings.folder, network=network)
         self.timeout_s = settings.timeout_s + GIVEN_UP_S + 3.0
         """The command has a limit of its own, which ends it in order."""
 
     @property
     def warning(self) -> str:
-        """Which walls are missing, once that is known; empty if none is."""
-        known = self._containment
-        return "" if known is None or known.is_whole else known.word
+        """What the sandbox does not cover, once that is known; empty if it is complete."""
+        return self._sandbox.warning
 
     async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedCommand":
         """Check a command, and find out what contains it.
@@ -94,9 +91,9 @@ class ShellTool:
             check_command(command)
         except AIError as error:
             raise ToolFailure(error.message) from None
-        containment = await self._walls()
-        goes_on = args.get("background") is True
-        settings = replace(self._settings, timeout_s=self._background_s) if goes_on else None
+        containment = await self._sandbox.find()
+        is_background = args.get("background") is True
+        settings = replace(self._settings, timeout_s=self._background_s) if is_background else None
         return PreparedCommand(
             command,
             settings or self._settings,
@@ -104,15 +101,8 @@ class ShellTool:
             self._hidden,
             scope,
             self.timeout_s,
-            goes_on=goes_on,
+            is_background=is_background,
         )
-
-    async def _walls(self) -> Containment:
-        async with self._lock:
-            if self._containment is None:
-                find = partial(find_containment, self._settings.folder, network=self._network)
-                self._containment = await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
-            return self._containment
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: what is not prepared was not shown."""
@@ -130,16 +120,16 @@ class PreparedCommand:
     hidden: tuple[str, ...]
     scope: CallScope
     timeout_s: float
-    goes_on: bool = False
+    is_background: bool = False
     """Whether it runs in the background."""
     schema: ToolSchema = _SCHEMA
     effect: Literal["run"] = "run"
 
     @property
     def preview(self) -> CallPreview:
-        """The command, with where and behind which walls it runs."""
+        """The command, with where and in which sandbox it runs."""
         parts = [("command", self.command), ("in the folder", str(self.settings.folder))]
-        if self.goes_on:
+        if self.is_background:
             most = f"until it is stopped or the chat is left, at most {self.settings.timeout_s:g} s"
             parts.append(("in the background", most))
         return CallPreview(
@@ -147,7 +137,7 @@ class PreparedCommand:
             parts=tuple(parts),
             is_command=True,
             # what goes on running is asked about each time
-            argv=None if self.goes_on else plain_words(self.command),
+            argv=None if self.is_background else plain_words(self.command),
             containment=self.containment.word,
         )
 
@@ -156,20 +146,14 @@ class PreparedCommand:
         del args
         before = await anyio.to_thread.run_sync(take_snapshot, self.settings.folder)
         temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
-        finish = partial(self._finish, temporary, before)
-        if self.goes_on:
+        finish = partial(finish_run, self.scope, self.settings.folder, before, temporary)
+        if self.is_background:
             return await self._start(temporary, finish)
         try:
             return await self._run(temporary)
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(finish)
-
-    def _finish(self, temporary: str, before: Snapshot) -> None:
-        """Note which files are others now, and remove the temporary folder; blocks."""
-        shutil.rmtree(temporary, ignore_errors=True)
-        changed = changes_between(before, take_snapshot(self.settings.folder))
-        self.scope.changes.commands.add(self.scope.call_id, changed)
 
     async def _start(self, temporary: str, finish: Callable[[], None]) -> ToolOutput:
         """Start the command in the background, and wait for its first words."""
@@ -185,7 +169,7 @@ class PreparedCommand:
         return ToolOutput(text, display=f"{text}\n[{self.containment.word}]")
 
     def _placed(self, temporary: str) -> CommandSettings:
-        """Return the settings with the shell behind its walls."""
+        """Return the settings with the shell in its sandbox."""
         folder = str(self.settings.folder)
         shell = next((str(path) for path in _SHELLS if is_file(path)), "/bin/sh")
         return replace(
@@ -201,11 +185,4 @@ class PreparedCommand:
             result = await run_command(self.command, settings, AbortSignal(), self.scope.show)
         except AIError as error:
             raise ToolFailure(error.message) from None
-        is_refused = result.code == REFUSED and result.output.startswith("The command was not run:")
-        rows = [result.output.rstrip("\n"), result.words]
-        text = "\n".join(row for row in rows if row) or "It printed nothing."
-        return ToolOutput(
-            text,
-            display=f"{text}\n[{self.containment.word}]",
-            is_error=is_refused or result.end != "exited" or result.code != 0,
-        )
+        return output_of(result, result.output, self.containment)

@@ -9,7 +9,7 @@ from ollm_tui.config.early import EarlySettings, early_settings
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import config_path, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
-from ollm_tui.runtime.opening import Opening, opening
+from ollm_tui.runtime.opening import RuntimeOpener, opening
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.crash import run_reported
 from ollm_tui.tui.graphics import protocol_for
@@ -48,7 +48,7 @@ class _Start:
         self._keep_secret = keep_secret
         self._paths = default_paths()
         self._early = early_settings(self._paths, os.environ, flags)
-        self._opened: Opening | None = None
+        self._opened: RuntimeOpener | None = None
         self._services = self._make_services()
         self.app = OllmApp(
             self._services,
@@ -93,11 +93,11 @@ class _Start:
             keymap=early.keymap,
             history_file=None if flags.private else paths.state_dir / "prompts.jsonl",
             is_private=flags.private,
-            snippets=paths.snippets_dir,
-            drafts=paths.state_dir / "drafts",
-            sessions=paths.sessions_dir,
-            copies=paths.data_dir / "copies",
-            opened_files=paths.opened_dir,
+            snippets_dir=paths.snippets_dir,
+            drafts_dir=paths.state_dir / "drafts",
+            sessions_dir=paths.sessions_dir,
+            copies_dir=paths.data_dir / "copies",
+            opened_files_dir=paths.opened_dir,
             show_thinking=early.show_thinking,
             reading=_reading(early),
             schema=flags.schema,

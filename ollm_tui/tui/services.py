@@ -29,17 +29,6 @@ class Say(Protocol):
         """Show a sentence, and what to do next."""
 
 
-async def reported(work: Awaitable[object], say: Say) -> None:
-    """Await `work`; an `AIError` becomes a note in the chat."""
-    # part of the vocabulary, which the first frame does not wait for
-    from ollm_tui.protocol.errors import AIError
-
-    try:
-        await work
-    except AIError as error:
-        say(error.message, "error", error.hint)
-
-
 class OpenChat(Protocol):
     """The open chat, for what lies below it: models, downloads and links do not know the chat."""
 
@@ -65,7 +54,7 @@ class OpenChat(Protocol):
         """Stop the answer that is being written, if any."""
 
     async def may_stop(self, action: str) -> bool:
-        """Whether an action may stop the answer; asks the person while there is one."""
+        """Whether an action may stop the answer; asks the user while there is one."""
 
     async def refresh_window(self) -> None:
         """Ask for the model's context window, which its engine may have chosen while loading."""
@@ -82,15 +71,15 @@ class Services:
     keymap: Mapping[str, str] = field(default_factory=dict)
     history_file: Path | None = None
     """Where sent prompts are kept for the Up key; None keeps them in memory only."""
-    snippets: Path | None = None
-    """The folder of the person's own snippets; None is beside the settings file."""
-    drafts: Path | None = None
+    snippets_dir: Path | None = None
+    """The folder of the user's own snippets; None is beside the settings file."""
+    drafts_dir: Path | None = None
     """The folder for drafts that are not sent yet; None keeps none."""
-    sessions: Path | None = None
+    sessions_dir: Path | None = None
     """The folder where a program notes which chat is open; None notes nothing."""
-    copies: Path | None = None
+    copies_dir: Path | None = None
     """The folder for copies that no clipboard takes; None offers none."""
-    opened_files: Path | None = None
+    opened_files_dir: Path | None = None
     """The folder for files that other programs open; None is beside the settings file."""
     show_thinking: bool = True
     """Whether thinking is shown while it streams; it folds when the answer starts."""

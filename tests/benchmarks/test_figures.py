@@ -22,6 +22,7 @@ from benchmarks.terminal.figures import FIGURES, LIMITS_SET_AT_S, Figure
 from benchmarks.terminal.measuring import (
     Measured,
     against,
+    cpu_against_bare,
     longest,
     median_of,
     own_ratio,
@@ -265,6 +266,20 @@ def test_a_slow_machine_does_not_miss_a_limit_in_seconds(
     assert replace(FIVE, unit=unit).judged(rows)[1] == verdict
     is_slow = bare_start_s > LIMITS_SET_AT_S
     assert ("This machine is 2.0 times as slow" in quiet_report(rows)) == is_slow
+
+
+@pytest.mark.parametrize(("frames", "verdict"), [(100.0, "MISSED"), (50.0, "not judged")])
+def test_a_reference_that_skips_frames_is_no_measure(frames: float, verdict: str) -> None:
+    rows = Rows(
+        [
+            Row(name, "stream", at, {"cpu_ms_per_token": cpu, "frames": drawn}, load=0.1)
+            for name, cpu, drawn in ((OLLM, 2.0, 100.0), (BARE, 10.0, frames))
+            for at in range(5)
+        ]
+    )
+    figure = Figure("CPU", ["stream"], cpu_against_bare("stream"), 0.15, rounds=5)
+    assert figure.judged(rows)[1] == verdict
+    assert replace(figure, limit=0.2).judged(rows)[1] == "ok"
 
 
 def test_a_noisy_round_counts_for_no_program() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.drawing import DrawingWish, newest_picture, open_job, wish_of
+from ollm_tui.chat.drawing import DrawingWish, newest_picture, resumable_job, wish_of
 from ollm_tui.chat.model_support import count_media
 from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.chat.prompt import messages_to_send
@@ -233,12 +233,12 @@ async def test_a_job_of_a_program_that_was_killed_is_picked_up_or_drawn_anew(
     left = Message("assistant", "Drawing", metadata=marks)
     painter = Painter(jobs={"j1"} if is_kept else set())
     client = client_over(painter, Conversation(messages=[question, left]))
-    assert open_job(client.conversation.messages) == "j1"
+    assert resumable_job(client.conversation.messages) == "j1"
     async with client.retry() as events:
         assert [event async for event in events]
     assert painter.resumed == ["j1"]
     assert client.conversation.messages[-1].content == (picture(99 if is_kept else 3),)
-    assert open_job(client.conversation.messages) is None
+    assert resumable_job(client.conversation.messages) is None
 
 
 async def test_pictures_and_sound_that_a_chat_model_sends_are_kept_in_their_places() -> None:

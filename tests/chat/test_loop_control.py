@@ -138,7 +138,7 @@ async def test_what_was_read_before_the_limit_counts_after_it() -> None:
 
     class Prepares(ScriptedTool):
         async def prepare(self, _args: JsonObject, scope: CallScope) -> "Prepares":
-            had_read.append(scope.has_read)
+            had_read.append(scope.has_untrusted_input)
             return self
 
     registry = ToolRegistry([Prepares("look")])
@@ -157,7 +157,7 @@ async def test_the_output_of_a_command_of_the_user_counts_as_read(is_continued: 
 
     class Prepares(ScriptedTool):
         async def prepare(self, _args: JsonObject, scope: CallScope) -> "Prepares":
-            had_read.append(scope.has_read)
+            had_read.append(scope.has_untrusted_input)
             return self
 
     runner = ToolRunner(ToolRegistry([Prepares("look")]), AllowAll())

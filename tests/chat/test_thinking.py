@@ -49,7 +49,7 @@ TAUGHT = ThinkingSupport(
     default="first",
     think_tag=("<t>", "</t>"),
     thinks_by_itself=False,
-    is_users=True,
+    is_declared_by_user=True,
 )
 
 

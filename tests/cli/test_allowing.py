@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from ollm_tui.cli.allowing import Allowed, NobodyToAsk
+from ollm_tui.cli.allowing import Allowed, NonInteractiveApprover
 from ollm_tui.cli.output import TURN_LIMIT, UsageError
 from ollm_tui.protocol.tools import CallPreview, ToolCall, ToolOutput, ToolSchema
 from tests.cli.conftest import Ollm
@@ -123,7 +123,7 @@ def test_a_pattern_of_several_commands_is_refused(desk: Desk, value: str) -> Non
 def test_what_is_allowed_is_named() -> None:
     allowed = Allowed.of(["write_file", "shell:git log *", "shell:ls"])
     assert allowed.names == ("shell", "write_file")
-    assert NobodyToAsk(allowed).needed == []
+    assert NonInteractiveApprover(allowed).needed == []
 
 
 class Unread:
@@ -137,7 +137,7 @@ class Unread:
 
 
 async def test_the_line_about_calls_ends_with_one_full_stop() -> None:
-    nobody = NobodyToAsk(Allowed.of([]))
+    nobody = NonInteractiveApprover(Allowed.of([]))
     tool = Unread("")
     tool.preview = CallPreview("It is always asked about.", ())
     await nobody.approve(ToolCall(id="1", name="box__echo", args={}), cast("Tool", tool))
@@ -146,7 +146,7 @@ async def test_the_line_about_calls_ends_with_one_full_stop() -> None:
 
 
 async def test_a_pattern_covers_the_tools_of_a_server_but_nothing_unread() -> None:
-    nobody = NobodyToAsk(Allowed.of(["box__*"]))
+    nobody = NonInteractiveApprover(Allowed.of(["box__*"]))
     call = ToolCall(id="1", name="box__echo", args={})
     assert (await nobody.approve(call, cast("Tool", Unread("")))).allowed
     other = replace(call, name="boxes__echo")

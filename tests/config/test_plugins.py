@@ -11,7 +11,7 @@ import pytest
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.plugins import find_plugins, load_plugins, plugin_folder, plugin_names
@@ -318,7 +318,7 @@ async def test_a_caller_that_stops_waiting_leaves_a_slow_import_behind() -> None
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
-            group.start_soon(off_the_loop, slow)
+            group.start_soon(run_in_daemon_thread, slow)
             await anyio.to_thread.run_sync(begun.wait)
             group.cancel_scope.cancel()
         assert not gate.is_set(), "nobody waited for it"
@@ -326,9 +326,9 @@ async def test_a_caller_that_stops_waiting_leaves_a_slow_import_behind() -> None
         assert thread.daemon
         gate.set()
         await anyio.to_thread.run_sync(thread.join)
-        assert await off_the_loop(lambda: 5) == 5
+        assert await run_in_daemon_thread(lambda: 5) == 5
         with pytest.raises(ZeroDivisionError):
-            await off_the_loop(lambda: 1 // 0)
+            await run_in_daemon_thread(lambda: 1 // 0)
 
 
 async def test_what_begins_no_chat_imports_no_tool(site: Path, tmp_path: Path) -> None:

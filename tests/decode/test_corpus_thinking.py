@@ -19,7 +19,7 @@ def settings_of(case: Case) -> ThinkTags:
         start_open=given["start_open"],
         where=given["where"],
         unclosed=given["unclosed"],
-        text_joint=TEXT_JOINTS.get(case["id"], ""),
+        text_separator=TEXT_JOINTS.get(case["id"], ""),
     )
 
 

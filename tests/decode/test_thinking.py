@@ -15,7 +15,7 @@ SETTINGS = st.builds(
     start_open=st.booleans(),
     where=st.sampled_from(["leading", "anywhere"]),
     unclosed=st.sampled_from(["thinking", "text"]),
-    text_joint=st.sampled_from(["", "\n"]),
+    text_separator=st.sampled_from(["", "\n"]),
     answer_starts=st.sampled_from([(), ("<t",), ("\nnk>", "<thi")]),
     answer_ends=st.sampled_from([(), ("</t>", "word")]),
 )
@@ -91,7 +91,7 @@ def test_blocks_count_anywhere_when_asked(text: str, expected: str) -> None:
 
 def test_joints_stand_between_texts_and_between_blocks() -> None:
     text = "<think>a</think>b<think>c</think>d"
-    found = seen(text, where="anywhere", text_joint="\n", thinking_joint=" | ")
+    found = seen(text, where="anywhere", text_separator="\n", thinking_separator=" | ")
     assert found == "[a]b[ | c]\nd"
 
 

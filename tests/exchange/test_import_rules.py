@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ollm_tui.chat.drawing import open_job, wish_of
+from ollm_tui.chat.drawing import resumable_job, wish_of
 from ollm_tui.exchange.document import document_pieces
 from ollm_tui.exchange.importing import ImportResult, import_files
 from ollm_tui.exchange.reading import ImportFile
@@ -177,7 +177,7 @@ async def test_a_hostile_file_neither_renders_nor_offers_nor_draws(tmp_path: Pat
         await import_files([path], store.records, lambda *_: None, ImportResult())
         stored = await store.load("c")
     assert stored.settings == HARMLESS_SETTINGS
-    assert open_job(stored.history) is None
+    assert resumable_job(stored.history) is None
     assert [wish_of(one) for one in stored.history] == [None] * 3
     assert [one.text for one in stored.history] == [TEMPLATE] * 3
     assert not Request(model="tiny", messages=stored.history).names_templates

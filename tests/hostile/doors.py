@@ -288,7 +288,7 @@ READERS: Mapping[str, str] = {
     "library/registry/storage.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
     "library/starter.py": "checked against a known sum; shows words of its own, folders never",
     "providers/client.py": "what HTTP servers send; certificates, which are never shown",
-    "providers/gathering.py": "what HTTP servers send",
+    "providers/read_coalescer.py": "what HTTP servers send",
     "providers/watched_stream.py": "what HTTP servers send",
     "providers/ollama/create.py": "files that are sent to a server, never shown",
     "runtime/profiles.py": "settings; names and lines of profiles: tests/runtime/test_profiles.py",

@@ -59,7 +59,7 @@ NOT_TO_THE_OUTSIDE = {
     # For others, which are named by it.
     "config/private_file.py",
     # To a TLS session, what came from its server.
-    "providers/gathering.py",
+    "providers/read_coalescer.py",
     # Into a text in memory.
     "providers/anthropic/llamacpp.py",
 }

@@ -73,7 +73,7 @@ class Home:
         loaded = load_config(paths, os.environ, Flags(config_path=self.config_path))
         guard = file_guard(loaded, paths)
         tools = builtin_tools(root or self.path, guard)
-        runner = ToolRunner(ToolRegistry(tools), AllowAll(), without_keys=guard.cleaned)
+        runner = ToolRunner(ToolRegistry(tools), AllowAll(), redact=guard.cleaned)
         return runner.offer([tool.schema.name for tool in tools])
 
     async def output(self, name: str, root: Path | None = None, **args: JsonValue) -> str:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, Rating, Use
+from ollm_tui.library.registry.known import HubFacts, Rating, RegistrySources, Use, UserRecords
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 FAMILIES = ("qwen3", "llama3.2", "gemma3", "phi4", "other")
@@ -83,12 +83,12 @@ rated_names = (
     | refs.map(str)
 )
 opinions = st.builds(
-    Opinions,
+    UserRecords,
     ratings=st.dictionaries(rated_names, st.builds(Rating, st.integers(1, 5), times), max_size=4),
     uses=st.dictionaries(refs.map(str), st.builds(Use, st.integers(1, 50), times), max_size=4),
 )
 known = st.builds(
-    KnownModels,
+    RegistrySources,
     curated=st.just(CURATED),
     hub=st.lists(hub_facts, max_size=6),
     installed=st.lists(installed_models(), max_size=6),

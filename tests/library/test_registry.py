@@ -19,7 +19,7 @@ from ollm_tui.library.registry.known import HubFacts
 from ollm_tui.library.registry.storage import (
     MAX_REPOS,
     load_facts,
-    load_opinions,
+    load_user_records,
     save_facts,
     save_use,
 )
@@ -120,7 +120,7 @@ async def test_a_rating_is_kept_changed_and_taken_back(tmp_path: Path) -> None:
     again = registry(tmp_path)
     assert again.search("phi-4")[0].rating == 5
     assert (await again.rate("phi-4", None)).rating is None
-    assert load_opinions(tmp_path / "data" / "registry.json").ratings == {}
+    assert load_user_records(tmp_path / "data" / "registry.json").ratings == {}
 
 
 async def test_a_rating_given_under_another_name_is_replaced_not_kept_beside(
@@ -210,7 +210,7 @@ def test_what_makes_no_sense_in_a_file_is_left_out(tmp_path: Path) -> None:
     ratings = {"a": {"stars": 9}, "b": {"stars": True}, "c": 3, "": {"stars": 3}, "d": {"stars": 3}}
     uses = {"local://m": {"count": 2, "last_at": "x"}, "n": {"count": -1}, "o": {}}
     file.write_text(json.dumps({"ratings": ratings, "uses": uses}))
-    opinions = load_opinions(file)
+    opinions = load_user_records(file)
     assert [*opinions.ratings] == ["d"]
     assert [(name, use.count, use.last_at) for name, use in opinions.uses.items()] == [
         ("local://m", 2, 0.0)
@@ -317,7 +317,7 @@ def test_two_programs_count_together_and_lose_nothing(tmp_path: Path) -> None:
     for other in others:
         other.join(60)
     assert [other.exitcode for other in others] == [0, 0]
-    uses = load_opinions(file).uses
+    uses = load_user_records(file).uses
     assert (uses["local://a"].count, uses["local://b"].count) == (20, 10)
     assert sorted(path.name for path in file.parent.iterdir()) == [
         ".registry.json.lock",

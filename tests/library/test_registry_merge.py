@@ -10,10 +10,10 @@ from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import (
     HubFacts,
-    KnownModels,
-    Opinions,
     Rating,
+    RegistrySources,
     Use,
+    UserRecords,
     load_curated,
 )
 from ollm_tui.library.registry.merge import (
@@ -88,7 +88,7 @@ def test_a_repository_is_read_off_a_name_and_a_count_off_a_text() -> None:
     assert [parameters_in(text) for text in texts] == expected
 
 
-def by_id(given: KnownModels) -> dict[str, RegistryEntry]:
+def by_id(given: RegistrySources) -> dict[str, RegistryEntry]:
     entries = merge(given)
     kept = {entry.id: entry for entry in entries}
     assert len(kept) == len(entries), "each id comes once"
@@ -97,28 +97,28 @@ def by_id(given: KnownModels) -> dict[str, RegistryEntry]:
 
 @given(known, st.randoms(use_true_random=False))
 @settings(max_examples=70, deadline=None)
-def test_the_order_makes_no_difference(given: KnownModels, random: object) -> None:
+def test_the_order_makes_no_difference(given: RegistrySources, random: object) -> None:
     hub, installed = list(given.hub), list(given.installed)
     random.shuffle(hub)  # type: ignore[attr-defined]
     random.shuffle(installed)  # type: ignore[attr-defined]
     ratings = dict(reversed([*given.opinions.ratings.items()]))
     uses = dict(reversed([*given.opinions.uses.items()]))
     mixed = replace(
-        given, hub=hub, installed=installed, opinions=Opinions(ratings=ratings, uses=uses)
+        given, hub=hub, installed=installed, opinions=UserRecords(ratings=ratings, uses=uses)
     )
     assert by_id(mixed) == by_id(given)
 
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_what_is_listed_twice_counts_once(given: KnownModels) -> None:
+def test_what_is_listed_twice_counts_once(given: RegistrySources) -> None:
     twice = replace(given, hub=[*given.hub] * 2, installed=[*given.installed] * 2)
     assert by_id(twice) == by_id(given)
 
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_every_known_fact_is_in_an_entry(given: KnownModels) -> None:
+def test_every_known_fact_is_in_an_entry(given: RegistrySources) -> None:
     entries = merge(given)
     assert {entry.id for entry in CURATED} <= {entry.id for entry in entries}
     at_hub = {entry.origins.get("huggingface", "").casefold() for entry in entries}
@@ -142,7 +142,7 @@ def listed(name: str, provider: str = "local", **facts: object) -> tuple[ModelRe
 def test_ollama_the_hub_and_a_file_are_one_model_of_the_built_in_list() -> None:
     fact = HubFacts(HubModel(repo="qwen/qwen3-8b-gguf", downloads=7, likes=3), 5.0)
     models = [listed("qwen3:8b"), listed("Qwen3-8B-Q4_K_M", "embedded"), listed("qwen3:14b")]
-    entries = by_id(KnownModels(curated=CURATED_LIST, hub=[fact], installed=models))
+    entries = by_id(RegistrySources(curated=CURATED_LIST, hub=[fact], installed=models))
     assert entries.keys() == {entry.id for entry in CURATED_LIST}
     found = entries["qwen3-8b"]
     assert [str(ref) for ref in found.installed] == [
@@ -155,7 +155,7 @@ def test_ollama_the_hub_and_a_file_are_one_model_of_the_built_in_list() -> None:
 
 def test_other_files_of_a_known_model_are_an_entry_that_takes_over_what_is_known_of_it() -> None:
     fact = HubFacts(HubModel(repo="somebody/Qwen3-8B-GGUF", downloads=1), 5.0)
-    entry = by_id(KnownModels(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Qwen3-8B-GGUF"]
+    entry = by_id(RegistrySources(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Qwen3-8B-GGUF"]
     assert (entry.family, entry.parameters, entry.skills["chat"]) == ("qwen3", 8_200_000_000, 4)
     assert entry.origins == {"huggingface": "somebody/Qwen3-8B-GGUF"}
     assert (entry.sizes, entry.downloads) == ({}, 1), "sizes and counts belong to the files"
@@ -167,7 +167,7 @@ def test_a_name_without_a_size_is_identified_by_what_the_server_reports() -> Non
         listed("llama3.2", "lab", details={"parameter_size": "1.2B"}),
         listed("llama3.2:latest", "other", details={"parameter_size": "90B"}),
     ]
-    entries = by_id(KnownModels(curated=CURATED_LIST, installed=models))
+    entries = by_id(RegistrySources(curated=CURATED_LIST, installed=models))
     assert str(entries["llama-3.2-3b-instruct"].installed[0]) == "local://llama3.2:latest"
     assert str(entries["llama-3.2-1b-instruct"].installed[0]) == "lab://llama3.2"
     assert entries["other://llama3.2:latest"].installed, "nothing of that size is known"
@@ -175,14 +175,16 @@ def test_a_name_without_a_size_is_identified_by_what_the_server_reports() -> Non
 
 def test_a_base_model_of_the_hub_is_not_the_tuned_one() -> None:
     fact = HubFacts(HubModel(repo="somebody/Llama-3.2-3B-GGUF"), 1.0)
-    entry = by_id(KnownModels(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Llama-3.2-3B-GGUF"]
+    entry = by_id(RegistrySources(curated=CURATED_LIST, hub=[fact]))[
+        "hf:somebody/Llama-3.2-3B-GGUF"
+    ]
     assert (entry.purposes, entry.skills) == (frozenset(), {})
 
 
 def test_the_models_of_one_repository_stay_apart() -> None:
     fact = HubFacts(HubModel(repo="ggerganov/whisper.cpp", downloads=9), 1.0)
     entries = by_id(
-        KnownModels(
+        RegistrySources(
             curated=CURATED_LIST, hub=[fact], installed=[listed("whisper-small", "embedded")]
         )
     )
@@ -202,7 +204,7 @@ def test_what_only_an_engine_knows_is_an_entry_with_its_facts() -> None:
         "context_trained": 4096,
     }
     mine = listed("mine:7b", size_bytes=5, capability=capability, details=details)
-    entry = by_id(KnownModels(installed=[mine, listed("mine-7b-Q8_0", "lab")]))[
+    entry = by_id(RegistrySources(installed=[mine, listed("mine-7b-Q8_0", "lab")]))[
         "lab://mine-7b-Q8_0"
     ]
     assert (entry.family, entry.parameters, entry.context) == ("mine", 7 * 10**9, 4096)
@@ -211,7 +213,7 @@ def test_what_only_an_engine_knows_is_an_entry_with_its_facts() -> None:
 
 
 def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
-    opinions = Opinions(
+    opinions = UserRecords(
         ratings={"local://qwen3:8b": Rating(2, 5.0), "hf:Qwen/Qwen3-8B-GGUF": Rating(5, 9.0)},
         uses={
             "local://qwen3:8b": Use(3, 7.0),
@@ -219,15 +221,15 @@ def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
             "x://gone": Use(1, 1),
         },
     )
-    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=opinions))["qwen3-8b"]
+    entry = by_id(RegistrySources(curated=CURATED_LIST, opinions=opinions))["qwen3-8b"]
     assert (entry.rating, entry.uses, entry.last_used_at) == (5, 4, 8.0)
-    own = Opinions(ratings={**opinions.ratings, "qwen3-8b": Rating(1, 0.0)})
-    assert by_id(KnownModels(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
+    own = UserRecords(ratings={**opinions.ratings, "qwen3-8b": Rating(1, 0.0)})
+    assert by_id(RegistrySources(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
 
 
 def test_a_rated_model_that_no_list_has_any_more_is_still_there() -> None:
-    opinions = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
-    entries = by_id(KnownModels(opinions=opinions))
+    opinions = UserRecords(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
+    entries = by_id(RegistrySources(opinions=opinions))
     assert {entry.id: (entry.name, entry.rating) for entry in entries.values()} == {
         "hf:gone/Model": ("gone/Model", 4),
         "lab://old": ("old", 1),

@@ -42,7 +42,7 @@ def chat_with(queue: ScriptedDownloads, *typed: str | None) -> HeardChat:
         model_registry=ScriptedRegistry(),
         has_downloads=lambda: given(bool(queue.jobs())),
         load_fetching=given,
-        places=lambda: given((LIBRARY, OLLAMA)),
+        download_targets=lambda: given((LIBRARY, OLLAMA)),
         machine=lambda: given(MACHINE),
         model_info=lambda _ref: given(),
     )
@@ -87,7 +87,7 @@ async def test_a_file_of_a_repository_is_chosen_and_comes_with_its_licence() -> 
 
 async def test_a_model_that_nobody_has_is_a_sentence() -> None:
     chat = chat_with(ScriptedDownloads())
-    chat.runtime.places = lambda: given(())
+    chat.runtime.download_targets = lambda: given(())
     chat.runtime.model_registry = ScriptedRegistry(entries=(), of_hub=())
     await shown(chat, "no such model")
     assert chat.heard[-1] == "No models match."

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.tools import ToolOutput
 
 
-class Person:
+class InteractiveUser:
     """Agrees to everything, or does what the test says."""
 
     def __init__(self, action: Action = "accept") -> None:
@@ -60,10 +60,10 @@ def answers_in(record: Path) -> dict[str, Any]:
 
 
 async def answered(
-    running: Running, record: Path, person: Person, **settings: Any
+    running: Running, record: Path, user: InteractiveUser, **settings: Any
 ) -> Mapping[str, Any]:
     """Return what a server got that asks for everything during a call."""
-    client = ClientSide(root=record.parent, answerer=person)
+    client = ClientSide(root=record.parent, answerer=user)
     async with running("requests", client=client, **settings) as watched:
         await watched.until("ready")
         await watched.server.call(watched.tool(), {"text": "hi"})
@@ -73,9 +73,9 @@ async def answered(
 async def test_all_is_off_by_default_but_the_folder_of_a_program(
     running: Running, record: Path
 ) -> None:
-    person = Person()
-    got = await answered(running, record, person)
-    assert person.asked == []
+    user = InteractiveUser()
+    got = await answered(running, record, user)
+    assert user.asked == []
     assert {got[name]["error"]["message"] for name in ("s1", "s2", "s3")} == {
         "Sampling not supported",
         "Elicitation not supported",
@@ -90,14 +90,14 @@ async def test_all_is_off_by_default_but_the_folder_of_a_program(
 async def test_the_folder_is_hidden_where_the_settings_say_so(
     running: Running, record: Path
 ) -> None:
-    got = await answered(running, record, Person(), roots=False)
+    got = await answered(running, record, InteractiveUser(), roots=False)
     assert got["s4"]["error"]["message"] == "List roots not supported"
 
 
 async def test_what_is_allowed_is_answered(running: Running, record: Path) -> None:
-    person = Person()
-    got = await answered(running, record, person, sampling=True, elicitation=True)
-    sampled, form, page = sorted(person.asked, key=lambda one: type(one).__name__, reverse=True)
+    user = InteractiveUser()
+    got = await answered(running, record, user, sampling=True, elicitation=True)
+    sampled, form, page = sorted(user.asked, key=lambda one: type(one).__name__, reverse=True)
     assert isinstance(sampled, SamplingRequest)
     assert (sampled.server, sampled.max_tokens, sampled.system_prompt) == ("box", 50, "Be kind.")
     assert [one.text for one in sampled.messages] == ["Hello\u200b"]
@@ -118,16 +118,16 @@ async def test_what_is_allowed_is_answered(running: Running, record: Path) -> No
 async def test_a_refusal_is_told_by_the_protocol(
     running: Running, record: Path, action: Action
 ) -> None:
-    got = await answered(running, record, Person(action), sampling=True, elicitation=True)
+    got = await answered(running, record, InteractiveUser(action), sampling=True, elicitation=True)
     assert got["s1"]["error"] == {"code": -1, "message": "User rejected sampling request"}
     assert got["s2"]["result"] == {"action": action}
     assert got["s3"]["result"] == {"action": action}
 
 
 async def test_a_call_waits_while_the_person_is_asked(running: Running, record: Path) -> None:
-    person = Person()
-    person.goes_on = anyio.Event()
-    client = ClientSide(answerer=person)
+    user = InteractiveUser()
+    user.goes_on = anyio.Event()
+    client = ClientSide(answerer=user)
     async with running("requests", client=client, sampling=True, call_timeout_s=0.3) as watched:
         await watched.until("ready")
         outputs: list[ToolOutput] = []
@@ -138,17 +138,17 @@ async def test_a_call_waits_while_the_person_is_asked(running: Running, record: 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
             with anyio.fail_after(20):
-                while not person.asked:
+                while not user.asked:
                     await anyio.sleep(0.001)
             await anyio.sleep(0.5)  # longer than a call may take
             assert outputs == []
-            person.goes_on.set()
+            user.goes_on.set()
         assert outputs[0].content == "hi"
 
 
-def rights(person: Person | None, **settings: Any) -> ServerRights:
+def rights(user: InteractiveUser | None, **settings: Any) -> ServerRights:
     values = McpServerSettings(command="x", sampling=True, **settings)
-    return ServerRights("box", values, ClientSide(answerer=person), ServerLog())
+    return ServerRights("box", values, ClientSide(answerer=user), ServerLog())
 
 
 async def ask(one: ServerRights) -> bool:
@@ -160,7 +160,7 @@ async def decline() -> bool:
 
 
 async def test_after_refusals_in_a_row_nothing_is_asked_until_a_restart() -> None:
-    box = rights(Person())
+    box = rights(InteractiveUser())
     for _ in range(MAX_REFUSED):
         assert not await ask(box)
     with pytest.raises(AIError, match="no further one is shown"):
@@ -174,11 +174,11 @@ async def test_a_failure_here_is_told_without_its_words() -> None:
         raise RuntimeError("secret")
 
     with pytest.raises(AIError, match=r"^The client failed\.$"):
-        await rights(Person()).ask(lambda _person: fail(), bool)
+        await rights(InteractiveUser()).ask(lambda _person: fail(), bool)
 
 
 async def test_only_some_requests_wait() -> None:
-    box = rights(Person())
+    box = rights(InteractiveUser())
     async with anyio.create_task_group() as group:
         for _ in range(MAX_WAITING):
             group.start_soon(box.ask, lambda _person: anyio.sleep_forever(), bool)

@@ -93,7 +93,7 @@ async def exercise(servers: McpServers) -> None:
     assert (await run(servers, "add", left=1, right=1)).content == "2"
 
 
-class Person:
+class InteractiveUser:
     """Fills each form, and has a model say hi."""
 
     async def sample(self, request: SamplingRequest) -> SamplingAnswer:
@@ -144,7 +144,7 @@ async def test_prompts_resources_and_requests_of_a_server(
             command=sys.executable, args=[str(PROGRAM)], start_timeout_s=60, **rights
         )
     )
-    async with started(settings, tmp_path, ClientSide(answerer=Person())) as servers:
+    async with started(settings, tmp_path, ClientSide(answerer=InteractiveUser())) as servers:
         await exercise_offers(servers)
 
 

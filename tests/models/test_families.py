@@ -317,7 +317,7 @@ def test_what_a_sidecar_says_of_thinking_acts(families: KnownModels, write: Writ
     model = families.of(["x"], beside)
     assert model.thinking is not None
     support = model.thinking.support
-    assert (support.is_users, support.thinks_by_itself) == (True, False)
+    assert (support.is_declared_by_user, support.thinks_by_itself) == (True, False)
     assert (support.visible, support.steps, support.efforts) == (False, 3, ())
     assert (support.prompts, support.prompt_format) == ({"first": "Plan.", "role": "Act."}, "hf")
     rows = dict(family_rows(model))
@@ -338,7 +338,9 @@ def test_a_sidecar_chooses_how_a_known_model_thinks_and_leaves_how_it_was_made(
     found, family = known.of(["Qwen3.5-4B"], beside).thinking, known.of(["Qwen3.5-4B"]).thinking
     assert found is not None
     assert family is not None
-    chosen = replace(family.support, default="off", is_users=True, is_default_wanted=True)
+    chosen = replace(
+        family.support, default="off", is_declared_by_user=True, is_default_wanted=True
+    )
     assert found.support == chosen
     write("x.config.yaml", "shouldThink: {effort: high, thinkTag: [<t>, </t>]}")
     found = known.of(["Qwen3.5-4B"], beside).thinking

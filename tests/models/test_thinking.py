@@ -234,21 +234,21 @@ def test_a_level_that_a_model_lacks_is_refused_by_name_and_else_counts_as_on() -
 
 def test_what_the_user_and_the_engine_say_counts_before_a_family() -> None:
     family = replace(SWITCH, switch=ThinkingSwitch(variable="v"))
-    own = replace(family, is_users=True, thinks_by_itself=False)
+    own = replace(family, is_declared_by_user=True, thinks_by_itself=False)
     both = frozenset(("deep", "off"))
     assert on_engine(None, thinks=None) is None
     assert on_engine(NOTHING, thinks=None) is None, "a family that says nothing is no refusal"
     assert on_engine(family, thinks=None) == family
     assert on_engine(family, thinks=True) == family
     assert on_engine(family, thinks=False) == NOTHING
-    assert on_engine(own, thinks=False) == replace(own, is_engines=False)
+    assert on_engine(own, thinks=False) == replace(own, is_known_to_engine=False)
     assert on_engine(own, thinks=False, is_set=True) == NOTHING
     assert on_engine(own, thinks=True) == replace(own, thinks_by_itself=True)
     assert on_engine(own, thinks=True, is_set=True) == own
     taught = replace(own, default="off", switch=ThinkingSwitch())
     assert on_engine(taught, thinks=True) == taught, "by itself it would not be off"
     instructed = replace(family, prompts={"deep": "Think."})
-    assert on_engine(instructed, thinks=False) == replace(instructed, is_engines=False)
+    assert on_engine(instructed, thinks=False) == replace(instructed, is_known_to_engine=False)
     assert on_engine(instructed, thinks=False, is_set=True) == NOTHING
     listed = on_engine(None, thinks=True)
     assert listed is not None
@@ -267,7 +267,7 @@ def test_a_default_that_the_user_chose_is_told_and_that_of_a_family_is_not() -> 
         effort="low",
         switch=ThinkingSwitch(variable="v"),
     )
-    own = replace(family, is_users=True, is_default_wanted=True)
+    own = replace(family, is_declared_by_user=True, is_default_wanted=True)
     told = [
         (plan.is_on, plan.effort, plan.is_default)
         for model in (family, own, replace(own, default="deep"))

@@ -20,8 +20,8 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider, watched_stream
 from ollm_tui.providers.fetcher import HttpFetcher
-from ollm_tui.providers.gathering import PIECE_BYTES
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.read_coalescer import PIECE_BYTES
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 

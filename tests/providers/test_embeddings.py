@@ -23,8 +23,8 @@ from ollm_tui.providers.media.embeddings import (
     checked_vectors,
 )
 from ollm_tui.providers.openai_compatible.embeddings import read_vectors
-from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import single_error
 from tests.support.fake_backends import FakeLlamaCpp
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, serve

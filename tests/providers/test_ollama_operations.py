@@ -56,13 +56,13 @@ async def test_an_answer_of_a_model_that_it_does_not_know_to_think_is_divided_he
         b'{"message": {"content": ""}, "done": true, "done_reason": "length"}\n'
     )
     plan = ThinkingPlan(
-        mode="deep", think_tag=("<think>", "</think>"), starts_open=True, is_engines=False
+        mode="deep", think_tag=("<think>", "</think>"), starts_open=True, is_known_to_engine=False
     )
-    for is_engines, thought in ((False, ["Hm."]), (True, [])):
+    for is_known_to_engine, thought in ((False, ["Hm."]), (True, [])):
         request = Request(
             model="m",
             messages=[Message("user", "2+2?")],
-            thinking=replace(plan, is_engines=is_engines),
+            thinking=replace(plan, is_known_to_engine=is_known_to_engine),
             stream=False,
         )
         async with ollama(whole(body, 200, "application/x-ndjson")) as provider:

@@ -203,7 +203,7 @@ def test_a_blank_block_begins_the_answer_where_the_engine_continues_it(
 
 
 def test_a_default_of_the_user_s_is_sent_or_reported_but_fails_no_prompt() -> None:
-    off = replace(BEGUN, default="off", is_users=True, is_default_wanted=True)
+    off = replace(BEGUN, default="off", is_declared_by_user=True, is_default_wanted=True)
     by_variable = replace(off, switch=ThinkingSwitch(variable="v"))
     nothing = replace(off, switch=ThinkingSwitch())
     unasked = {
@@ -237,14 +237,16 @@ def test_llamacpp_s_messages_refuse_off_only_if_the_model_thinks_unasked() -> No
     assert left_out == []
     with pytest.raises(AIError, match=NO_WAY):
         provider._body(replace(wish, thinking=resolve_thinking(False, BEGUN)))
-    chosen = resolve_thinking(None, replace(calm, is_users=True, is_default_wanted=True))
+    chosen = resolve_thinking(None, replace(calm, is_declared_by_user=True, is_default_wanted=True))
     provider._body(replace(ASK, thinking=chosen), left_out.append)
     assert [one.field for one in left_out] == ["think"]
 
 
 def test_ollama_gets_words_for_a_model_that_it_does_not_know_to_think() -> None:
     switch = ThinkingSwitch(on_text="/think", text_in="user")
-    support = ThinkingSupport(modes=frozenset({"deep", "off"}), switch=switch, is_engines=False)
+    support = ThinkingSupport(
+        modes=frozenset({"deep", "off"}), switch=switch, is_known_to_engine=False
+    )
     assert sent(replace(ASK, thinking=resolve_thinking(True, support)), "ollama") == {
         "words": "hi /think"
     }

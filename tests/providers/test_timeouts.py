@@ -105,7 +105,7 @@ async def test_a_program_that_was_held_up_takes_what_came_meanwhile(
 async def test_a_first_chunk_without_words_holds_up_no_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ollm_tui.providers.gathering.GATHER_S", 3600.0)
+    monkeypatch.setattr("ollm_tui.providers.read_coalescer.GATHER_S", 3600.0)
     has_come = anyio.Event()
 
     async def role_first(_request: Received, reply: Reply) -> None:

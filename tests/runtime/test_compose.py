@@ -269,4 +269,4 @@ async def test_a_chat_that_was_renamed_has_its_title_when_it_is_opened_again(
         await runtime.branches.rename(client, "Skies")
         assert client.conversation.title == "Skies"
         assert await runtime.branches.news(client) is None
-        assert (await runtime.continued("last")).conversation.title == "Skies"
+        assert (await runtime.continue_chat("last")).conversation.title == "Skies"

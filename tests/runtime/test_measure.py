@@ -59,9 +59,9 @@ async def test_what_was_left_out_can_be_sent_again(tmp_path: Path, way: ContextR
                 async with client.chat(prompt) as events:
                     assert [event async for event in events]
             before = await runtime.measure(client.conversation)
-            runtime.take_way_out(client.conversation, way)
+            runtime.apply_remedy(client.conversation, way)
             left_out = await runtime.measure(client.conversation)
-            runtime.take_way_out(client.conversation, SendEverything())
+            runtime.apply_remedy(client.conversation, SendEverything())
             after = await runtime.measure(client.conversation)
     assert left_out.ways == (SendEverything(),)
     assert left_out.used < before.used or isinstance(way, DropAttachments)

@@ -173,11 +173,11 @@ def test_a_path_that_a_server_reports_is_not_read_and_a_service_knows_its_models
     info = ModelInfo(name="taught", details={"path": str(folder / "taught.gguf")})
     own = find(ModelRef("embedded", "taught"), info)
     assert own is not None
-    assert (own.is_users, own.thinks_by_itself, own.visible) == (True, False, False)
+    assert (own.is_declared_by_user, own.thinks_by_itself, own.visible) == (True, False, False)
     assert find(ModelRef("vllm", "taught"), info) is None
     family = find(ModelRef("vllm", "qwen3:8b"), None)
     assert family is not None
-    assert (family.is_users, family.thinks_by_itself) == (False, True)
+    assert (family.is_declared_by_user, family.thinks_by_itself) == (False, True)
     assert find(ModelRef("cloud", "qwen3:8b"), None) is None
 
 

@@ -1,4 +1,4 @@
-"""Commands behind walls: what they try outside fails; no wall is claimed that is not there."""
+"""Commands in the sandbox: what they try outside fails; nothing is claimed that is not there."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from ollm_tui.shell import containment
 from ollm_tui.shell.confined import landlock_abi
 from ollm_tui.shell.containment import REFUSED, Containment, find_containment
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are those of Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is that of Linux")
 
 OUTSIDE = [
     "echo x > {out}/new",
@@ -98,15 +98,15 @@ def test_there_are_sixty_ways() -> None:
 
 
 @pytest.fixture(scope="module")
-def walls(tmp_path_factory: pytest.TempPathFactory) -> Containment:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Containment:
     has = find_containment(tmp_path_factory.mktemp("probe"), network=False)
-    if has.walls != "namespaces":
+    if has.sandbox != "namespaces":
         pytest.skip("this system gives no namespaces to its users")
     return has
 
 
-def contained(walls: Containment, folder: Path, command: str, *hidden: Path) -> int:
-    launcher = walls.launcher([str(folder)], [str(path) for path in hidden])
+def contained(sandbox: Containment, folder: Path, command: str, *hidden: Path) -> int:
+    launcher = sandbox.launcher([str(folder)], [str(path) for path in hidden])
     done = subprocess.run(
         [*launcher, "/bin/bash", "-c", command],
         cwd=folder,
@@ -120,7 +120,7 @@ def contained(walls: Containment, folder: Path, command: str, *hidden: Path) -> 
 
 
 @pytest.mark.parametrize("command", [*OUTSIDE, *ODD])
-def test_nothing_happens_outside(walls: Containment, tmp_path: Path, command: str) -> None:
+def test_nothing_happens_outside(sandbox: Containment, tmp_path: Path, command: str) -> None:
     root, out, hidden = (tmp_path / name for name in ("root", "out", "hidden"))
     for folder in (root, out, hidden):
         folder.mkdir()
@@ -129,7 +129,7 @@ def test_nothing_happens_outside(walls: Containment, tmp_path: Path, command: st
     (hidden / "secret").write_text("planted")
     before = (out / "old").stat()
     text = command.format(out=out, pid=os.getpid(), hidden=hidden, port=9)
-    assert contained(walls, root, text, hidden) != 0
+    assert contained(sandbox, root, text, hidden) != 0
     assert [path.name for path in out.iterdir()] == ["old"]
     assert (out / "old").read_text() == "old"
     after = (out / "old").stat()
@@ -146,10 +146,10 @@ ASK = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 @pytest.mark.parametrize("network", [False, True])
 @pytest.mark.parametrize("is_private", [False, True])
 def test_programs_outside_take_no_request(
-    walls: Containment, tmp_path: Path, *, network: bool, is_private: bool
+    sandbox: Containment, tmp_path: Path, *, network: bool, is_private: bool
 ) -> None:
     """A terminal multiplexer, an agent or a daemon would do what a command must not."""
-    del walls  # has skipped where there are none
+    del sandbox  # has skipped where there are none
     with (
         tempfile.TemporaryDirectory(dir="/tmp", prefix="agent-") as folder,
         socket.socket(socket.AF_UNIX) as server,
@@ -167,28 +167,28 @@ def test_programs_outside_take_no_request(
         assert contained(has, tmp_path / "root", later) == 1
 
 
-def test_a_program_inside_may_listen(walls: Containment, tmp_path: Path) -> None:
+def test_a_program_inside_may_listen(sandbox: Containment, tmp_path: Path) -> None:
     own = (
         "import socket; s = socket.socket(socket.AF_UNIX); s.bind('own'); s.listen(); "
         "socket.socket(socket.AF_UNIX).connect('own')"
     )
-    assert contained(walls, tmp_path, f'python3 -c "{own}" && rm own') == 0
+    assert contained(sandbox, tmp_path, f'python3 -c "{own}" && rm own') == 0
 
 
-def test_a_server_of_a_command_is_reached_by_it(walls: Containment, tmp_path: Path) -> None:
+def test_a_server_of_a_command_is_reached_by_it(sandbox: Containment, tmp_path: Path) -> None:
     both = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "c = socket.create_connection(s.getsockname(), 5); s.accept()[0].send(b'hi'); "
         "assert c.recv(2) == b'hi'"
     )
-    assert contained(walls, tmp_path, f'python3 -c "{both}"') == 0
+    assert contained(sandbox, tmp_path, f'python3 -c "{both}"') == 0
 
 
 @pytest.mark.parametrize("place", ["prefix", "package", "packages of the user"])
 def test_the_program_itself_cannot_be_changed(
-    walls: Containment, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Containment, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below the folder, wherever it was installed; the next command would have no walls."""
+    """Below the folder, wherever it was installed; the next command would have no sandbox."""
     own = tmp_path / ".venv" / "bin"
     own.mkdir(parents=True)
     (own / "python").write_text("kept")
@@ -200,14 +200,14 @@ def test_the_program_itself_cannot_be_changed(
         monkeypatch.setattr(containment, "_PACKAGES", {own.parent.name})
         monkeypatch.setattr(sys, "path", [*sys.path, str(own.parent)])
     for way in ("echo x > .venv/bin/python", "mv .venv other", "rm -r .venv", "touch .venv/new"):
-        assert contained(walls, tmp_path, way) != 0
+        assert contained(sandbox, tmp_path, way) != 0
     assert [path.name for path in own.parent.iterdir()] == ["bin"]
     assert (own / "python").read_text() == "kept"
-    assert contained(walls, tmp_path, "echo x > new") == 0
+    assert contained(sandbox, tmp_path, "echo x > new") == 0
 
 
 def test_what_shells_and_git_run_by_themselves_cannot_be_changed(
-    walls: Containment, tmp_path: Path
+    sandbox: Containment, tmp_path: Path
 ) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / ".bashrc").write_text("kept")
@@ -222,31 +222,31 @@ def test_what_shells_and_git_run_by_themselves_cannot_be_changed(
         "mv .bashrc other",
         "cp /dev/null .bashrc",
     ):
-        assert contained(walls, tmp_path, way) != 0, way
+        assert contained(sandbox, tmp_path, way) != 0, way
     assert (tmp_path / ".bashrc").read_text() == "kept"
     assert not (tmp_path / ".git/hooks/pre-commit").exists()
     author = "git -c user.name=a -c user.email=b"
     work = f"echo x > a && git add a && {author} commit -qm x && git branch b && git log"
-    assert contained(walls, tmp_path, work) == 0
+    assert contained(sandbox, tmp_path, work) == 0
 
 
-def test_what_is_typed_into_a_terminal_cannot_be_read(walls: Containment, tmp_path: Path) -> None:
+def test_what_is_typed_into_a_terminal_cannot_be_read(sandbox: Containment, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:
         os.write(ours, b"a password\n")
-        assert contained(walls, tmp_path, f"read -r line < {os.ttyname(theirs)}") != 0
+        assert contained(sandbox, tmp_path, f"read -r line < {os.ttyname(theirs)}") != 0
     finally:
         os.close(ours)
         os.close(theirs)
 
 
-def test_work_inside_goes_on(walls: Containment, tmp_path: Path) -> None:
+def test_work_inside_goes_on(sandbox: Containment, tmp_path: Path) -> None:
     work = (
         "mkdir a && echo x > a/b && chmod 700 a/b && mv a/b c && rm c && echo y > /dev/null && "
         "python3 -c 'import os; assert os.getuid() == int(os.environ[\"U\"]), os.getuid()' && "
         "test -w /dev/shm && ls /usr > /dev/null"
     )
-    assert contained(walls, tmp_path, f"export U={os.getuid()}; {work}") == 0
+    assert contained(sandbox, tmp_path, f"export U={os.getuid()}; {work}") == 0
 
 
 def test_a_wall_that_cannot_be_put_up_means_that_nothing_runs(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_wall_that_cannot_be_put_up_means_that_nothing_runs(tmp_path: Path) ->
 def test_the_word_says_no_more_than_what_was_tried(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, holds: list[str], word: str, says: str
 ) -> None:
-    monkeypatch.setattr(containment, "_holds", lambda tried, _folder: tried.walls in holds)
+    monkeypatch.setattr(containment, "_holds", lambda tried, _folder: tried.sandbox in holds)
     one = find_containment(tmp_path, network=False)
     assert one.word == word
     assert says in one.sentence
@@ -280,9 +280,9 @@ def test_the_word_says_no_more_than_what_was_tried(
 
 @pytest.mark.parametrize("scopes", [3, 0])
 def test_a_kernel_that_leaves_sockets_without_files_open_contains_partly(
-    walls: Containment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scopes: int
+    sandbox: Containment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scopes: int
 ) -> None:
-    if walls.walls != "namespaces" or landlock_abi() < 6:
+    if sandbox.sandbox != "namespaces" or landlock_abi() < 6:
         pytest.skip("this kernel cannot refuse them")
     older = tmp_path / "confined.py"
     text = Path(containment.CONFINED[-1]).read_text("utf-8")

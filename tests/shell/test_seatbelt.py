@@ -116,7 +116,7 @@ def test_the_command_runs_below_it_with_the_real_paths(mac: Path) -> None:
 def test_the_word_says_no_more_than_is_documented(mac: Path, network: bool) -> None:
     put_up(mac, holds=True)
     found = find_containment(work_in(mac), network=network)
-    assert found.walls == "seatbelt"
+    assert found.sandbox == "seatbelt"
     assert found.word == (
         "partly contained: writes" if network else "partly contained: writes, network"
     )
@@ -132,7 +132,7 @@ def test_where_it_does_not_hold_nothing_is_claimed(mac: Path, kind: str) -> None
         (mac / "sandbox-exec").write_text("#!/bin/sh\nexit 71\n")
         (mac / "sandbox-exec").chmod(0o700)
     found = find_containment(work_in(mac), network=False)
-    assert (found.walls, found.word) == ("none", "not contained")
+    assert (found.sandbox, found.word) == ("none", "not contained")
     assert found.launcher(["/x"], []) == ()
 
 
@@ -140,7 +140,7 @@ def test_where_it_does_not_hold_nothing_is_claimed(mac: Path, kind: str) -> None
 def test_on_a_mac_writing_beside_the_folder_and_the_network_fail(tmp_path: Path) -> None:
     work = work_in(tmp_path.resolve())
     found = find_containment(work, network=False)
-    assert found.walls == "seatbelt"
+    assert found.sandbox == "seatbelt"
     command = "touch ../out && exit 9; nc -z -G 2 1.1.1.1 443 && exit 8; touch in"
     done = subprocess.run(
         [*found.launcher([str(work)], []), "/bin/sh", "-c", command],

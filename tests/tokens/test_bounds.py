@@ -10,7 +10,7 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
-from ollm_tui.tokens.bounds import FRAME_TOKENS, PromptBound
+from ollm_tui.tokens.bounds import MAX_FRAME_TOKENS, PromptBound
 
 WORDS = st.text(alphabet=string.ascii_letters + "äß🎌 ", max_size=40)
 FRAME = 8
@@ -51,9 +51,9 @@ def test_only_what_is_new_is_bounded_by_its_bytes() -> None:
     request = asked(question)
     bound.learn(request, Usage(prompt_tokens=1200, completion_tokens=300))
     answer, more = Message("assistant", "a" * 1500), Message("user", "more")
-    assert bound.most(asked(question, answer, more)) == 1200 + 300 + FRAME_TOKENS + FRAME_TOKENS + 4
+    assert bound.most(asked(question, answer, more)) == 1200 + 300 + 2 * MAX_FRAME_TOKENS + 4
     # a message that was edited is new, and what went does not make room
-    assert bound.most(asked(Message("user", "r" * 10))) == 1200 + FRAME_TOKENS + 10
+    assert bound.most(asked(Message("user", "r" * 10))) == 1200 + MAX_FRAME_TOKENS + 10
 
 
 @pytest.mark.parametrize("again", ["retry", "edit", "another model"])

@@ -75,11 +75,11 @@ async def test_after_reading_no_permission_covers_a_note(tmp_path: Path) -> None
     person = Person()
     caller = Caller(person, EditNotes(LastingNotes(tmp_path / "memory.txt")))
     await caller.call("edit_notes", action="add", text="One.")
-    assert not person.previews[-1].after_reading
-    scope = CallScope("c", "p", ChangeJournal(), print, has_read=True)
+    assert not person.previews[-1].has_untrusted_input
+    scope = CallScope("c", "p", ChangeJournal(), print, has_untrusted_input=True)
     tool = EditNotes(LastingNotes(tmp_path / "memory.txt"))
     prepared = await tool.prepare({"action": "add", "text": "Two."}, scope)
-    assert prepared.preview.after_reading
+    assert prepared.preview.has_untrusted_input
     assert "text from outside" in prepared.preview.summary
 
 

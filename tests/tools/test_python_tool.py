@@ -100,7 +100,7 @@ async def test_long_output_is_cut_and_a_silent_program_is_said(tmp_path: Path) -
 
 async def test_it_stays_behind_the_walls_of_commands(tmp_path: Path) -> None:
     if (await anyio.to_thread.run_sync(probe, tmp_path)) == "none":
-        pytest.skip("this system has no walls")
+        pytest.skip("this system has no sandbox")
     folder, outside = tmp_path / "work", tmp_path / "outside"
     folder.mkdir()
     result = await Bench(folder).run(f"open({str(outside)!r}, 'w')")
@@ -111,7 +111,7 @@ async def test_it_stays_behind_the_walls_of_commands(tmp_path: Path) -> None:
 
 
 def probe(folder: Path) -> str:
-    return find_containment(folder, network=False).walls
+    return find_containment(folder, network=False).sandbox
 
 
 def test_one_line_of_a_call_shows_its_first_line() -> None:

@@ -10,8 +10,8 @@ import pytest
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolResult
 from ollm_tui.shell.command import CommandSettings
-from ollm_tui.shell.containment import Containment, Walls
-from ollm_tui.tools import shell_tool
+from ollm_tui.shell.containment import Containment, Sandbox
+from ollm_tui.tools import sandboxed
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tools.shell_tool import ShellTool
@@ -58,7 +58,7 @@ async def test_a_command_is_shown_with_its_place_and_what_contains_it(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("walls", "warning"),
+    ("sandbox", "warning"),
     [
         ("namespaces", ""),
         ("landlock", "partly contained: writes"),
@@ -66,10 +66,10 @@ async def test_a_command_is_shown_with_its_place_and_what_contains_it(tmp_path: 
     ],
 )
 async def test_walls_that_are_missing_are_named_once_that_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walls: Walls, warning: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox, warning: str
 ) -> None:
     monkeypatch.setattr(
-        shell_tool, "find_containment", lambda _folder, *, network: Containment(walls, network)
+        sandboxed, "find_containment", lambda _folder, *, network: Containment(sandbox, network)
     )
     console = Console(tmp_path, Person(allows=False))
     assert console.tool.warning == ""

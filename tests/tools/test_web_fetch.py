@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ollm_tui.cli.allowing import Allowed, NobodyToAsk
+from ollm_tui.cli.allowing import Allowed, NonInteractiveApprover
 from ollm_tui.frontend.consent import Permissions
 from ollm_tui.frontend.grants import FolderGrants
 from ollm_tui.protocol.ports import Tool
@@ -147,7 +147,7 @@ async def test_permissions_for_a_folder_keep_the_host(tmp_path: Path) -> None:
 async def test_scripts_name_the_hosts_that_may_be_asked() -> None:
     allowed = Allowed.of(["web_fetch:one.invalid"])
     assert allowed.names == ("web_fetch",)
-    approver = NobodyToAsk(allowed)
+    approver = NonInteractiveApprover(allowed)
     caller = Caller(approver, WebFetch(loader=loader()))
     assert (await caller.call("web_fetch", url="http://one.invalid/")).outcome == "failed"
     assert (await caller.call("web_fetch", url="http://one.invalid/2")).outcome == "failed"

@@ -101,7 +101,7 @@ async def test_a_search_after_something_was_read_is_asked_about_again() -> None:
         await caller.call("web_search", query="rain")
         await caller.call("web_search", query="what the page said")
     first, second = person.previews
-    assert (first.after_reading, second.after_reading) == (False, True)
+    assert (first.has_untrusted_input, second.has_untrusted_input) == (False, True)
     assert first.host is None
 
 

@@ -350,7 +350,7 @@ class ScriptedRuntime(Runtime):
     def room(self, conversation: Conversation) -> None:
         return None
 
-    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
+    def apply_remedy(self, conversation: Conversation, way: ContextRemedy) -> None:
         self.ways_taken.append(way)
 
     async def has_downloads(self) -> bool:
@@ -359,7 +359,7 @@ class ScriptedRuntime(Runtime):
     async def machine(self) -> Machine:
         return self.this_machine
 
-    async def places(self) -> Sequence[DownloadTarget]:  # type: ignore[override]
+    async def download_targets(self) -> Sequence[DownloadTarget]:  # type: ignore[override]
         return self.targets
 
     async def other_folders(self) -> OtherFolders:

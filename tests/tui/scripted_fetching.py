@@ -16,7 +16,7 @@ from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import Opinions
+from ollm_tui.library.registry.known import UserRecords
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.download_targets import DownloadTarget
@@ -100,7 +100,7 @@ class ScriptedRegistry(ModelRegistry):
 
     def __post_init__(self) -> None:
         super().__init__(opinions_file=Path(), hub_file=Path())
-        self._take((self.entries, {}, Opinions()))
+        self._take((self.entries, {}, UserRecords()))
 
     async def search_hub(self, text: str, *, limit: int = 30) -> Sequence[RegistryEntry]:
         self.asked.append(text)
@@ -117,7 +117,7 @@ class ScriptedRegistry(ModelRegistry):
             raise self.problem
         new = replace(rated, rating=stars)
         self.entries = [new if entry is rated else entry for entry in self.entries]
-        self._take((self.entries, {}, Opinions()))
+        self._take((self.entries, {}, UserRecords()))
         return new
 
     async def note_use(self, ref: ModelRef) -> None:

@@ -17,7 +17,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat.media_consent import LeaveOutMedia
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, SaveCopy
+from ollm_tui.tui.dialogs.questions import ChoiceDialog, ChoiceRow, SaveCopyDialog
 from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.models.details import ModelDetailsScreen
@@ -204,9 +204,11 @@ SCENES: Final[Mapping[str, Scene]] = MappingProxyType(
             lambda _: DeleteModel(ModelInfo(name="qwen3:8b"), "Ollama", is_own=True, is_loaded=True)
         ),
         "leave out pictures": _pushed(lambda _: LeaveOutMedia("qwen3:8b", 2, {"image"})),
-        "save a copy": _pushed(lambda _: SaveCopy(9, 10**6, Path("/home/me/copies"))),
+        "save a copy": _pushed(lambda _: SaveCopyDialog(9, 10**6, Path("/home/me/copies"))),
         "cancel a download": _pushed(lambda _: CancelDownload(PULL, str)),
-        "choice": _pushed(lambda _: Choose("How long?", [ChoiceRow("a", "A while")], "Enter load")),
+        "choice": _pushed(
+            lambda _: ChoiceDialog("How long?", [ChoiceRow("a", "A while")], "Enter load")
+        ),
         "second name": _pushed(lambda _: CopyName("qwen3:8b")),
     }
 )

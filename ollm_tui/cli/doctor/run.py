@@ -27,7 +27,7 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
 from ollm_tui.config.early import early_settings
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
@@ -105,7 +105,7 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
         async with open_runtime(loaded.without_saving(), paths, imports_tools=False) as runtime:
             checkup = await check_up(runtime)
             private = make_redactor((*runtime.secrets(), *environment_secrets(os.environ)))
-        plugins = await off_the_loop(lambda: tuple(plugin_lines()))
+        plugins = await run_in_daemon_thread(lambda: tuple(plugin_lines()))
         report = system_report(loaded, paths, await _chats(loaded, paths), plugins)
         shown_checkup, shown_report = (
             private_checkup(checkup, private),
@@ -211,7 +211,7 @@ def _colours() -> str:
 
 
 def make_redactor(secrets: tuple[str, ...]) -> Callable[[str], str]:
-    """Make a function that takes keys out of a text and the person's name out of its paths."""
+    """Make a function that takes keys out of a text and the user's name out of its paths."""
     redact = redactor(secrets)
     home = home_folder() or Path(os.sep)
     homes = {str(home) for home in (home, real_path(home)) if len(home.parts) > 1}

@@ -28,7 +28,7 @@ class McpOptions:
     sampling: bool | None = None
     """Whether it may ask the model of the chat."""
     elicitation: bool | None = None
-    """Whether it may ask the person."""
+    """Whether it may ask the user."""
     roots: bool | None = None
     """Whether it is told the working folder."""
     start_timeout_s: float | None = None

@@ -11,7 +11,7 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.stop import stopping
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.keys.stored_keys import MAX_KEY_LENGTH, StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
@@ -43,14 +43,14 @@ def tokens_of(name: str, loaded: LoadedConfig, paths: AppPaths) -> tuple[HttpSer
 async def login(
     name: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
-    """Have the person sign in, and keep what the server gives."""
+    """Have the user sign in, and keep what the server gives."""
     address, tokens = tokens_of(name, loaded, paths)
     shown = clean_name(name)
     if arguments.mcp.client_secret:
         await tokens.keep_client_secret(_typed_secret(name, address))
         output.note(f"Kept the secret of the client, which `ollm mcp rm {shown}` removes.")
     try:
-        sign_in = await off_the_loop(lambda: import_name("ollm_tui.mcp.signing_in:sign_in"))
+        sign_in = await run_in_daemon_thread(lambda: import_name("ollm_tui.mcp.signing_in:sign_in"))
     except ImportError:
         output.error(MISSING_PACKAGE)
         return ERROR

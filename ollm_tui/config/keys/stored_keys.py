@@ -25,7 +25,7 @@ HUB: Final = "hub"
 SIGN_IN: Final = "mcp:"
 """What the name of an MCP server's sign-in begins with; it is no setting."""
 CLIENT_SECRET: Final = "mcp-client:"
-"""The same for the secret of the client with which a person signs in to it."""
+"""The same for the secret of the client with which the user signs in to it."""
 MAX_KEY_LENGTH: Final = 10_000
 _SERVICE: Final = "ollm"
 _MAX_INDEX_BYTES: Final = 1_000_000

@@ -39,7 +39,7 @@ class Downloader(Protocol):
     """
 
     async def title(self) -> str:
-        """Return what a person calls it, after checking that it can be downloaded at all.
+        """Return what the user calls it, after checking that it can be downloaded at all.
 
         Raises:
             AIError: a refused name, a provider that cannot pull, ...

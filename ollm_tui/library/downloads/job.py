@@ -13,7 +13,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.library.hub.repo import HubFile
 
 JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
-"""`queued` waits for its turn, `paused` for a person. Failed and paused jobs keep what arrived;
+"""`queued` waits for its turn, `paused` for the user. Failed and paused jobs keep what arrived;
 that of a cancelled one is deleted."""
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
@@ -53,7 +53,7 @@ class UrlFile:
 
     url: str
     sha256: str | None = None
-    """The checksum that the person expects."""
+    """The checksum that the user expects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ Origin: TypeAlias = HubFiles | UrlFile | LocalFiles | StarterPackage | ProviderP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobError:
-    """Why a download failed, for the person."""
+    """Why a download failed, for the user."""
 
     message: str
     hint: str | None = None

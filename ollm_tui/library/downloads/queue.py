@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class DownloadQueue:
-    """The downloads of a person; use it as an async context manager.
+    """The downloads of the user; use it as an async context manager.
 
     Its methods wait until the block is entered and the folder was read. `on_done` is called for
     each job that gets done. Only jobs added here run, until `take_over` is called. Pausing,

@@ -68,7 +68,7 @@ class RangeBody:
 
 
 class StartOver(Exception):
-    """The partial file cannot be continued; the text is shown to the person."""
+    """The partial file cannot be continued; the text is shown to the user."""
 
 
 def interpret(request: RangeRequest, response: Fetched) -> RangeBody:

@@ -6,7 +6,6 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
-import anyio
 from anyio import to_thread
 
 from ollm_tui.library.downloads.downloader import Progress, Report
@@ -35,6 +34,7 @@ from ollm_tui.library.downloads.transfer_run import (
 from ollm_tui.library.provenance import provenance_path
 from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.fetch import Fetcher
+from ollm_tui.tasks import task_group
 
 
 async def transfer(
@@ -69,14 +69,9 @@ async def transfer(
             elif not keeps_record:
                 await disk.run(remove_record, target)
 
-    try:
-        # A task that cannot be cancelled twice from outside: what it holds is released in any case.
-        async with anyio.create_task_group() as group:
-            group.start_soon(child)
-    except BaseExceptionGroup as failures:
-        if len(failures.exceptions) > 1:
-            raise
-        raise failures.exceptions[0] from failures.exceptions[0].__cause__
+    # A child task is cancelled only once, so what it holds is always released.
+    async with task_group() as group:
+        group.start_soon(child)
     return target
 
 

@@ -35,7 +35,7 @@ MAX_RESTARTS: Final = 3
 FIRST_WAIT_S: Final = 1.0
 MAX_WAIT_S: Final = 30.0
 MAX_RETRY_AFTER_S: Final = 60.0
-"""If a server asks for a longer wait, the job fails and a person decides."""
+"""If a server asks for a longer wait, the job fails and the user decides."""
 MIN_PROGRESS_BYTES: Final = 1024 * 1024
 MIN_PROGRESS_SHARE: Final = 100
 """Less than this fraction of a file, or than the bytes above, does not count as progress."""

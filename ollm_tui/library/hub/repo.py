@@ -97,7 +97,7 @@ class HubRepo:
     variants: tuple[Variant, ...] = ()
     """Models first, then by quality, the best first."""
     details: dict[str, str] = field(default_factory=dict)
-    """More facts for a person: `base_model`, `pipeline`, `licence_link`, ..."""
+    """More facts for the user: `base_model`, `pipeline`, `licence_link`, ..."""
 
 
 class Hub(Protocol):
@@ -194,7 +194,7 @@ def tree_of(value: JsonValue) -> list[HubFile]:
 
 
 def details_of(value: JsonMapping) -> dict[str, str]:
-    """Return more facts for a person."""
+    """Return more facts for the user."""
     card = as_object(value.get("cardData"))
     facts = {name: _words(value.get(key)) for key, name in _DETAILS.items()}
     facts |= {name: _words(card.get(key)) for key, name in _CARD_DETAILS.items()}

@@ -1,4 +1,4 @@
-"""`ModelRegistry`: the list built in, the hub, the engines and the person, as one catalogue."""
+"""`ModelRegistry`: the list built in, the hub, the engines and the user, as one catalogue."""
 
 import logging
 import time
@@ -11,13 +11,13 @@ import anyio.to_thread
 
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, load_curated
+from ollm_tui.library.registry.known import HubFacts, RegistrySources, UserRecords, load_curated
 from ollm_tui.library.registry.merge import merge, model_key, rating_names
 from ollm_tui.library.registry.scoring import SearchEntry, search
 from ollm_tui.library.registry.storage import (
     bounded,
     load_facts,
-    load_opinions,
+    load_user_records,
     save_facts,
     save_rating,
     save_use,
@@ -28,7 +28,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_Stored: TypeAlias = tuple[Sequence[RegistryEntry], dict[str, HubFacts], Opinions]
+_Stored: TypeAlias = tuple[Sequence[RegistryEntry], dict[str, HubFacts], UserRecords]
 
 STARS = range(1, 6)
 _KEYS = 10_000
@@ -57,7 +57,7 @@ class ModelRegistry:
         self._key_of = lru_cache(_KEYS)(model_key)
         self._curated: Sequence[RegistryEntry] | None = None
         self._facts: dict[str, HubFacts] = {}
-        self._opinions = Opinions()
+        self._user_records = UserRecords()
         self._installed: tuple[tuple[ModelRef, ModelInfo], ...] = ()
         self._merged: dict[str, SearchEntry] | None = None
         self._version = 0
@@ -147,7 +147,7 @@ class ModelRegistry:
         over = rating_names(self._known(), entry_id, self._key_of)
         keep = partial(save_rating, self._opinions_file, entry_id, stars, self._now(), over=over)
         try:
-            self._opinions = await anyio.to_thread.run_sync(keep)
+            self._user_records = await anyio.to_thread.run_sync(keep)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise AIError(
@@ -163,7 +163,7 @@ class ModelRegistry:
         keep = partial(save_use, self._opinions_file, str(ref), self._now())
         opinions = await self._write(keep, "A use of a model")
         if opinions is not None:
-            self._opinions = opinions
+            self._user_records = opinions
             self._changed()
 
     async def _write(self, keep: Callable[[], T], what: str) -> T | None:
@@ -174,11 +174,11 @@ class ModelRegistry:
             return None
 
     def _read(self) -> _Stored:
-        facts, opinions = load_facts(self._hub_file), load_opinions(self._opinions_file)
+        facts, opinions = load_facts(self._hub_file), load_user_records(self._opinions_file)
         return load_curated().entries, facts, opinions
 
     def _take(self, read: _Stored) -> None:
-        self._curated, self._facts, self._opinions = read
+        self._curated, self._facts, self._user_records = read
         self._changed()
 
     def _entries(self) -> dict[str, SearchEntry]:
@@ -188,17 +188,17 @@ class ModelRegistry:
             self._merged = self._merge(self._known())
         return self._merged
 
-    def _merge(self, known: KnownModels) -> dict[str, SearchEntry]:
+    def _merge(self, known: RegistrySources) -> dict[str, SearchEntry]:
         return {entry.id: SearchEntry.of(entry) for entry in merge(known, self._key_of)}
 
     def _changed(self) -> None:
         self._merged = None
         self._version += 1
 
-    def _known(self) -> KnownModels:
-        return KnownModels(
+    def _known(self) -> RegistrySources:
+        return RegistrySources(
             curated=self._curated or (),
             hub=tuple(self._facts.values()),
             installed=self._installed,
-            opinions=self._opinions,
+            opinions=self._user_records,
         )

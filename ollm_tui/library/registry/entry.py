@@ -67,7 +67,7 @@ class RegistryEntry:
     facts_at: float | None = None
     """When the hub was queried, in seconds since 1970; None if only the built-in list knows it."""
     rating: int | None = None
-    """The person's own, 1 to 5."""
+    """The user's own, 1 to 5."""
     uses: int = 0
     """Number of chats with it."""
     last_used_at: float | None = None

@@ -26,7 +26,7 @@ class HubFacts:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The person's rating of a model, 1 to 5, and when it was given."""
+    """The user's rating of a model, 1 to 5, and when it was given."""
 
     stars: int
     at: float
@@ -41,8 +41,8 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinions:
-    """The person's ratings and uses of models."""
+class UserRecords:
+    """The user's ratings and uses of models."""
 
     ratings: Mapping[str, Rating] = field(default_factory=dict)
     """By the id of the rated entry."""
@@ -51,13 +51,13 @@ class Opinions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownModels:
+class RegistrySources:
     """Everything that entries are merged from."""
 
     curated: Sequence[RegistryEntry] = ()
     hub: Iterable[HubFacts] = ()
     installed: Iterable[tuple[ModelRef, ModelInfo]] = ()
-    opinions: Opinions = field(default_factory=Opinions)
+    opinions: UserRecords = field(default_factory=UserRecords)
 
 
 def newest(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
@@ -69,12 +69,12 @@ def newest(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
     for fact in facts:
         key = fact.model.repo.casefold()
         known = kept.get(key)
-        if known is None or _age_of(fact) > _age_of(known):
+        if known is None or _recency(fact) > _recency(known):
             kept[key] = fact
     return kept
 
 
-def _age_of(fact: HubFacts) -> tuple[float, str]:
+def _recency(fact: HubFacts) -> tuple[float, str]:
     return fact.at, repr(fact.model)  # facts of the same moment: any rule, as long as it is stable
 
 

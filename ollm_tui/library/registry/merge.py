@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from ollm_tui.lazy import lazy_re
 from ollm_tui.library.file_names import SUFFIX, shard_of
 from ollm_tui.library.registry.entry import RegistryEntry, purposes_of_capability, purposes_of_tags
-from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, newest
+from ollm_tui.library.registry.known import HubFacts, RegistrySources, UserRecords, newest
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 MAX_NAME_CHARS: Final = 300
@@ -224,7 +224,7 @@ class RegistryIndex:
         return min(near)[1] if near else None
 
 
-def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
+def merge(known: RegistrySources, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
     """Return the merged entries, one for each id; `key_of` may cache."""
     entries, owner_of = _merged(known, key_of)
     _add_ratings(entries, owner_of, known.opinions)
@@ -232,14 +232,16 @@ def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry,
     return tuple(entries.values())
 
 
-def rating_names(known: KnownModels, entry_id: str, key_of: KeyOf = model_key) -> frozenset[str]:
+def rating_names(
+    known: RegistrySources, entry_id: str, key_of: KeyOf = model_key
+) -> frozenset[str]:
     """Return the ids under which an entry was rated: it may have had others before."""
     _, owner_of = _merged(known, key_of)
     rated = known.opinions.ratings
     return frozenset(name for name in rated if (owner_of(name) or name) == entry_id)
 
 
-def _merged(known: KnownModels, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
+def _merged(known: RegistrySources, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
     """Return the entries without ratings and uses, and a function from names to ids."""
     entries = {entry.id: entry for entry in known.curated}
     index = RegistryIndex(known.curated, key_of)
@@ -297,7 +299,9 @@ def _once(installed: Iterable[tuple[ModelRef, ModelInfo]]) -> dict[str, tuple[Mo
     return kept
 
 
-def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: Opinions) -> None:
+def _add_ratings(
+    entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: UserRecords
+) -> None:
     kept: dict[str, tuple[bool, float, int]] = {}
     for rated, rating in sorted(opinions.ratings.items()):
         owner = owner_of(rated)
@@ -310,7 +314,7 @@ def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions
         entries[owner] = replace(entries[owner], rating=stars)
 
 
-def _add_uses(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: Opinions) -> None:
+def _add_uses(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: UserRecords) -> None:
     for address, use in sorted(opinions.uses.items()):
         owner = owner_of(address)
         if owner is not None:

@@ -20,7 +20,7 @@ from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.decode.json_fields import objects, present, string, strings
 from ollm_tui.library.hub.repo import HubModel
-from ollm_tui.library.registry.known import HubFacts, Opinions, Rating, Use, newest
+from ollm_tui.library.registry.known import HubFacts, Rating, Use, UserRecords, newest
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 logger = logging.getLogger(__name__)
@@ -99,14 +99,14 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def load_opinions(path: Path) -> Opinions:
+def load_user_records(path: Path) -> UserRecords:
     """Read ratings and uses; unreadable entries are left out."""
-    return _opinions(read_object(path))
+    return _user_records(read_object(path))
 
 
 def save_rating(
     path: Path, entry_id: str, stars: int | None, now: float, *, over: Collection[str] = ()
-) -> Opinions:
+) -> UserRecords:
     """Store a rating, or remove it with None; it replaces the ratings of the ids in `over`.
 
     Raises:
@@ -114,17 +114,17 @@ def save_rating(
     """
 
     def change(kept: JsonObject) -> JsonObject:
-        opinions = _opinions(kept)
+        opinions = _user_records(kept)
         replaced = {entry_id, *over}
         ratings = {key: one for key, one in opinions.ratings.items() if key not in replaced}
         if stars is not None:
             ratings[entry_id] = Rating(stars, now)
         return _opinions_as_json(ratings, opinions.uses)
 
-    return _opinions(update_object(path, change))
+    return _user_records(update_object(path, change))
 
 
-def save_use(path: Path, address: str, now: float) -> Opinions:
+def save_use(path: Path, address: str, now: float) -> UserRecords:
     """Count one more chat with a model.
 
     Raises:
@@ -132,12 +132,12 @@ def save_use(path: Path, address: str, now: float) -> Opinions:
     """
 
     def change(kept: JsonObject) -> JsonObject:
-        opinions = _opinions(kept)
+        opinions = _user_records(kept)
         known = opinions.uses.get(address, Use(0, now))
         used = Use(known.count + 1, max(now, known.last_at))
         return _opinions_as_json(opinions.ratings, {**opinions.uses, address: used})
 
-    return _opinions(update_object(path, change))
+    return _user_records(update_object(path, change))
 
 
 def _opinions_as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObject:
@@ -150,8 +150,8 @@ def _opinions_as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) ->
     }
 
 
-def _opinions(kept: JsonObject) -> Opinions:
-    return Opinions(
+def _user_records(kept: JsonObject) -> UserRecords:
+    return UserRecords(
         ratings={
             key: Rating(stars, _time(record.get("at")))
             for key, record in _tables(kept.get("ratings"))

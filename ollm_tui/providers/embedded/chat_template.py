@@ -35,7 +35,7 @@ def find_template(
 ) -> ChosenTemplate | None:
     """Return the template in `file`, else that of the sidecar, if there is one; blocks.
 
-    `is_set`: a person set the file, so that the sidecar does not tell its language. `has_own`: the
+    `is_set`: the user set the file, so that the sidecar does not tell its language. `has_own`: the
     model file has a template; one without gets that of its family.
 
     Raises:

@@ -173,7 +173,7 @@ class EnginePlan:
 
 
 @dataclass(slots=True)
-class ReadChat:
+class CachedChat:
     """The saved chat that an engine has read last, and how many tokens of it."""
 
     folder: Path

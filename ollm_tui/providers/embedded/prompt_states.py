@@ -10,7 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -23,7 +23,8 @@ from ollm_tui.config.regular_file import is_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
+from ollm_tui.providers.embedded.plan import CachedChat, EnginePlan
+from ollm_tui.tasks import cancelled_by
 
 if TYPE_CHECKING:
     from ollm_tui.providers.embedded.supervisor import Engine
@@ -59,13 +60,13 @@ class PromptStates:
 
     async def begin(
         self, engine: "Engine[EnginePlan]", server: SlotFiles, request: Request
-    ) -> ReadChat | None:
+    ) -> CachedChat | None:
         """Note which chat an engine is to read, and give a new one what was kept of it.
 
         Return what `note_answer` takes, if something is to be kept of the chat. Its folder is made
         now, while the chat is there: if it is gone when the engine ends, the chat was deleted.
         """
-        is_new, engine.has_read = not engine.has_read, True
+        is_new, engine.has_processed_prompt = not engine.has_processed_prompt, True
         folder = request.state_folder
         characters = sum(len(message.text) for message in request.conversation)
         engine.read_chat = None
@@ -76,7 +77,7 @@ class PromptStates:
         name = engine.state_name
         if name is None or folder is None or folder.parent != self._root:
             return None
-        chat = ReadChat(folder)
+        chat = CachedChat(folder)
         if engine.leases <= 1:  # else it is unknown whose prompt it reads last
             engine.read_chat = chat
         if characters >= MIN_TOKENS:
@@ -84,9 +85,7 @@ class PromptStates:
                 await to_thread.run_sync(_folder_in_use, folder)
         if is_new:
             await to_thread.run_sync(self.clean)
-            with anyio.CancelScope() as scope, ExitStack() as listening:
-                if request.signal is not None:
-                    listening.callback(request.signal.subscribe(scope.cancel))
+            with cancelled_by(request.signal):
                 await self._restore(server, folder / name)
         return chat
 
@@ -160,7 +159,7 @@ class PromptStates:
                 yield status.st_mtime, status.st_size, path
 
 
-def note_answer(engine: "Engine[EnginePlan]", chat: ReadChat | None, usage: Usage | None) -> None:
+def note_answer(engine: "Engine[EnginePlan]", chat: CachedChat | None, usage: Usage | None) -> None:
     """Note how much of a chat an engine holds after an answer, unless another one came since."""
     if chat is not None and chat is engine.read_chat and usage is not None:
         # the last token of an answer is not read

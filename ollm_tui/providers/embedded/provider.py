@@ -3,7 +3,7 @@
 import importlib.util
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ from ollm_tui.providers.media.answer import answer
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.openai_compatible.to_wire import media_of
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.tasks import cancelled_by
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
@@ -289,7 +290,7 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
         """End every engine; the provider cannot be used any more."""
         self._supervisor.close()
         with anyio.move_on_after(DISPOSE_S, shield=True):
-            await self._supervisor.closed()
+            await self._supervisor.wait_closed()
             await self._drop_adapters()
         self._planner.close()
 
@@ -307,9 +308,7 @@ class EmbeddedProvider(SoundOperations, DrawingOperations):
         is_chat: bool = False,
     ) -> Engine[EnginePlan] | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
-        with anyio.CancelScope() as scope, ExitStack() as listening:
-            if request.signal is not None:
-                listening.callback(request.signal.subscribe(scope.cancel))
+        with cancelled_by(request.signal):
             if self._sound_planner.is_program(request.model):
                 raise failures.not_for_chat(request.model, "voice")
             plan = await self._planner.plan(

@@ -30,7 +30,7 @@ class EmbeddedSettings:
     context: int = 4096
     """Context window in tokens, unless a request or the model's own settings give one."""
     is_context_set: bool = False
-    """Whether a person set it, so that it counts before the window of a sidecar."""
+    """Whether the user set it, so that it counts before the window of a sidecar."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     """How every model is loaded."""
     models: Mapping[str, ModelEngineSettings] = field(default_factory=dict)

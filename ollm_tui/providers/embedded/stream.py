@@ -15,7 +15,7 @@ from ollm_tui.protocol.provider_events import (
     ProviderEvent,
 )
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import EnginePlan, ReadChat
+from ollm_tui.providers.embedded.plan import CachedChat, EnginePlan
 from ollm_tui.providers.embedded.prompt_states import note_answer
 from ollm_tui.providers.embedded.supervisor import Engine
 
@@ -35,7 +35,7 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         events: AsyncIterator[ProviderEvent],
         engine: Engine[EnginePlan],
         load_s: float,
-        read_chat: ReadChat | None = None,
+        read_chat: CachedChat | None = None,
         notes: Sequence[ProviderEvent] = (),
     ) -> None:
         self._events = events

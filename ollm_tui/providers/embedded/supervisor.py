@@ -20,7 +20,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.provider_events import Rerouted
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import Plan, ReadChat
+from ollm_tui.providers.embedded.plan import CachedChat, Plan
 from ollm_tui.providers.embedded.process import ChildProcess
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 
@@ -59,11 +59,11 @@ class Engine(Generic[PlanT]):
         self.is_unresponsive = False
         self.is_killed = False
         """Whether it is ended without grace, because its work is no longer wanted."""
-        self.has_read = False
+        self.has_processed_prompt = False
         """Whether it was asked anything yet."""
         self.state_name: str | None = None
         """The name of the files that keep what it has read; None if nothing is kept."""
-        self.read_chat: ReadChat | None = None
+        self.read_chat: CachedChat | None = None
         """The saved chat that it has read last."""
         self.exited = anyio.Event()
         self.process = process
@@ -189,7 +189,7 @@ class Supervisor:
         for scope in self._scopes:
             scope.cancel()
 
-    async def closed(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until every engine has ended."""
         for engine in self.engines:
             await engine.exited.wait()
@@ -208,7 +208,7 @@ class Supervisor:
         """
         if responds is not None and (running := self._usable(plan)):
             await self._check(running, responds)
-        engine = self._usable(plan) or await self._started(plan)
+        engine = self._usable(plan) or await self._start_engine(plan)
         engine.take()
         watch = anyio.CancelScope()
         if responds is not None and self._group is not None:
@@ -254,7 +254,7 @@ class Supervisor:
         # Another window is not worth interrupting an answer.
         return engine if engine.plan == plan or engine.leases else None
 
-    async def _started(self, plan: PlanT) -> Engine[PlanT]:
+    async def _start_engine(self, plan: PlanT) -> Engine[PlanT]:
         """Start an engine, one at a time, unless another task has done so meanwhile."""
         async with self._lock:
             if engine := self._usable(plan):

@@ -9,7 +9,7 @@ A process that does not end a cancelled job at once is killed; the next job star
 import importlib.util
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -34,6 +34,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import Plan
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
+from ollm_tui.tasks import cancelled_by
 
 CANCEL_S: Final = 0.3
 """How long a process may take to end a cancelled job before it is killed."""
@@ -234,13 +235,13 @@ class _Worker:
         if self._is_sent and not self.engine.is_ending:
             with anyio.move_on_after(CANCEL_S):
                 await self.engine.process.write(write_frame(Frame(self._job, CANCEL)))
-                while not await self._has_ended():
+                while not await self._read_to_end():
                     pass
                 return
         self.engine.kill()
         await self.engine.exited.wait()
 
-    async def _has_ended(self) -> bool:
+    async def _read_to_end(self) -> bool:
         try:
             return (await self.next_frame()).is_end
         except AIError:
@@ -262,9 +263,7 @@ async def until(signal: AbortSignal | None, work: Callable[[], Awaitable[T]]) ->
     Raises:
         AIError: ABORTED if the signal came first.
     """
-    with anyio.CancelScope() as scope, ExitStack() as listening:
-        if signal is not None:
-            listening.callback(signal.subscribe(scope.cancel))
+    with cancelled_by(signal):
         return await work()
     raise failures.aborted_job()
 

@@ -20,7 +20,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.media.inputs import MUSIC_OUTPUT
 from ollm_tui.providers.media.refusals import not_offered, not_streamed
-from ollm_tui.providers.media.several import answered
+from ollm_tui.providers.media.several import answer_request
 from ollm_tui.providers.media.wave_file import with_length
 
 InputTask: TypeAlias = Literal[
@@ -57,7 +57,7 @@ async def answer(adapter: ProviderAdapter, request: Request) -> Response | Provi
     """
     if request.input is not None:
         return await answer_input(adapter, request)
-    return await answered(adapter.chat_stream, request, gather)
+    return await answer_request(adapter.chat_stream, request, gather)
 
 
 async def answer_input(adapter: ProviderAdapter, request: Request) -> Response | ProviderStream:
@@ -73,9 +73,9 @@ async def answer_input(adapter: ProviderAdapter, request: Request) -> Response |
     operation = getattr(adapter, _PORTS[task][1])
     match task:
         case "infill":
-            return await answered(operation, request, gather)
+            return await answer_request(operation, request, gather)
         case "music":
-            return await answered(operation, request, gather_sound)
+            return await answer_request(operation, request, gather_sound)
         case "speech":
             stream: ProviderStream = operation(request)
             return stream if request.stream else await gather_sound(stream)

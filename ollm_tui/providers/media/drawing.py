@@ -5,10 +5,8 @@
 
 import base64
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
 from typing import Final, TypeVar
 
-import anyio
 from anyio import to_thread
 
 from ollm_tui.dataclass import dataclass
@@ -24,6 +22,7 @@ from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.refusals import own_words
+from ollm_tui.tasks import cancelled_by
 
 MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 MAX_PICTURE_BYTES: Final = 32 * 1024 * 1024
@@ -129,7 +128,7 @@ async def uploaded(picture: ImageContent) -> bytes:
             "A picture to edit is sent as data, not as a link.",
             hint="Save the picture and name the file.",
         )
-    raw = data if isinstance(data, bytes) else await decoded(data)
+    raw = data if isinstance(data, bytes) else await decode_base64(data)
     if read_image_header(raw) is None:
         raise AIError(
             ErrorCode.BAD_REQUEST,
@@ -139,7 +138,7 @@ async def uploaded(picture: ImageContent) -> bytes:
     return raw
 
 
-async def decoded(text: str) -> bytes:
+async def decode_base64(text: str) -> bytes:
     """Return the bytes of base64 text, decoded beside the event loop; none if it is not valid."""
     return await to_thread.run_sync(_decoded, text)
 
@@ -159,7 +158,7 @@ def _decoded(text: str) -> bytes:
     return b"" if left else bytes(raw)
 
 
-async def encoded(data: bytes) -> str:
+async def encode_base64(data: bytes) -> str:
     """Return bytes as base64 text, encoded beside the event loop."""
     return await to_thread.run_sync(to_base64, data)
 
@@ -201,8 +200,6 @@ async def unless_stopped(signal: AbortSignal | None, work: Callable[[], Awaitabl
     Raises:
         AIError: ABORTED by the signal.
     """
-    with anyio.CancelScope() as scope, ExitStack() as listening:
-        if signal is not None:
-            listening.callback(signal.subscribe(scope.cancel))
+    with cancelled_by(signal):
         return await work()
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")

@@ -1,10 +1,7 @@
 """Texts to vectors, in requests of bounded size: what the protocols for that share."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
 from typing import Final
-
-import anyio
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.json_fields import MAX_EXACT_INTEGER
@@ -16,6 +13,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.body.unsupported import check_input
 from ollm_tui.providers.media.encoding import unsendable
 from ollm_tui.providers.transport import Transport
+from ollm_tui.tasks import cancelled_by
 
 TEXTS_AT_ONCE: Final = 32
 """So many vectors make a reply that can be parsed without blocking the keyboard."""
@@ -56,9 +54,7 @@ async def embed(transport: Transport, request: Request, protocol: EmbeddingProto
     texts = texts_of(request)
     made: list[EmbeddingContent] = []
     counts: list[int | None] = []
-    with anyio.CancelScope() as scope, ExitStack() as listening:
-        if request.signal is not None:
-            listening.callback(request.signal.subscribe(scope.cancel))
+    with cancelled_by(request.signal):
         for some in batches(texts):
             answer = await _vectors(transport, protocol, protocol.body(request, some))
             made += checked_vectors(answer.vectors, len(some))

@@ -19,7 +19,7 @@ from ollm_tui.protocol.provider_events import (
     ProviderEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 Make: TypeAlias = Callable[[Request, ReportDrawing], Awaitable[Response]]
 

@@ -16,7 +16,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 MAX_ANSWERS: Final = 16
 BUFFERED_EVENTS: Final = 32
@@ -24,7 +24,7 @@ Ask: TypeAlias = Callable[[Request], ProviderStream]
 Gather: TypeAlias = Callable[[ProviderStream], Awaitable[Response]]
 
 
-async def answered(ask: Ask, request: Request, gather: Gather) -> Response | ProviderStream:
+async def answer_request(ask: Ask, request: Request, gather: Gather) -> Response | ProviderStream:
     """Return the answer, or with `request.stream` its stream; of several, all of them.
 
     In a stream each has its own end, and its events have its index; a `Response` is the first one

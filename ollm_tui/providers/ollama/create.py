@@ -25,8 +25,8 @@ from ollm_tui.providers.ollama.pull import Work, run_work
 from ollm_tui.providers.ollama.refusals import unknown_path
 from ollm_tui.providers.ollama.to_wire import model_parameters
 from ollm_tui.providers.response_reader import ResponseReader
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.tasks import task_group
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject, JsonValue

@@ -15,10 +15,10 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import (
     MAX_REPLY_BYTES,
     Drawing,
-    decoded,
+    decode_base64,
     drawing_of,
     drawn,
-    encoded,
+    encode_base64,
     no_picture,
     unless_stopped,
 )
@@ -89,7 +89,7 @@ async def _drawn(transport: Transport, drawing: Drawing) -> Response:
         picture = string(reply, "image")
         if picture is None:
             raise no_picture(endpoint, reply)
-        data.append(await decoded(picture))
+        data.append(await decode_base64(picture))
     return Response(content=await drawn(endpoint, data), finish_reason="stop")
 
 
@@ -121,7 +121,7 @@ async def _body(drawing: Drawing, number: int) -> JsonObject:
     sizes: dict[str, JsonValue] = {"width": width, "height": height}
     body: JsonObject = {"model": drawing.model, "prompt": drawing.prompt, "stream": False}
     if drawing.pictures:
-        body["images"] = [await encoded(picture) for picture in drawing.pictures]
+        body["images"] = [await encode_base64(picture) for picture in drawing.pictures]
     if drawing.seed is not None:
         body["options"] = {"seed": drawing.seed + number}
     return body | present(sizes) | drawing.more

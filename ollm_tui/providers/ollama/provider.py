@@ -22,9 +22,9 @@ from ollm_tui.providers.ollama.models import is_older, read_running, read_show, 
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body, wire_message
 from ollm_tui.providers.ollama.watched_pull import WatchedPull
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
+from ollm_tui.tasks import task_group
 
 _MEMORY_DETAILS = ("expires_at", "size_vram", "memory_bytes")
 MAX_RUNNING_BYTES = 1024 * 1024
@@ -67,7 +67,7 @@ class OllamaProvider(HttpProvider):
                 OllamaDecoder,
                 self._transport.endpoint,
                 # It divides the answers of models that it knows to think.
-                tags_for(request, is_divided=plan_of(request).is_engines),
+                tags_for(request, is_divided=plan_of(request).is_known_to_engine),
             ),
             adapt=adapt,
         )

@@ -25,8 +25,8 @@ from ollm_tui.providers.http_faults import LIMIT, Endpoint
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.watched_pull import Give
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.tasks import task_group
 
 T = TypeVar("T")
 AGAIN = "Repeat it to resume the download."

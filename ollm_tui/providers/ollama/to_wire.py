@@ -63,7 +63,7 @@ def chat_body(
 def as_sent(request: Request) -> Request:
     """Return a request with the words that switch thinking, if Ollama does not switch it itself."""
     plan = plan_of(request)
-    return request if plan.is_engines else with_words(request, plan)
+    return request if plan.is_known_to_engine else with_words(request, plan)
 
 
 def wire_message(message: Message) -> JsonObject:
@@ -114,7 +114,7 @@ def wire_think(plan: ThinkingPlan) -> bool | str | None:
 
     None without a choice, and for a model that Ollama does not know to think.
     """
-    if plan.is_on is None or not plan.is_engines:
+    if plan.is_on is None or not plan.is_known_to_engine:
         return None
     return (plan.effort or True) if plan.is_on else False
 

@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
 """Passes on one progress, and waits until the reader takes it."""

@@ -2,11 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import ExitStack
 from functools import partial
 from typing import Final
-
-import anyio
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, number, present, string
@@ -26,6 +23,7 @@ from ollm_tui.providers.media.refusals import own_words
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport
+from ollm_tui.tasks import cancelled_by
 
 MAX_SPEECH_BYTES: Final = 256 * 1024 * 1024
 _MIN_BYTES: Final = 8
@@ -150,9 +148,7 @@ async def transcribe(transport: Transport, request: Request) -> Response:
     sound = sound_of(request)
     fields = _fields(request)
     content, content_type = form(fields, sound)
-    with anyio.CancelScope() as scope, ExitStack() as listening:
-        if request.signal is not None:
-            listening.callback(request.signal.subscribe(scope.cancel))
+    with cancelled_by(request.signal):
         with offered(transport.endpoint, "transcription"):
             reply = await transport.post(
                 "/audio/transcriptions",

@@ -14,7 +14,7 @@ from ollm_tui.providers.media.drawing import (
     MAX_PICTURES,
     MAX_REPLY_BYTES,
     Drawing,
-    decoded,
+    decode_base64,
     drawing_of,
     drawn,
     no_picture,
@@ -114,7 +114,7 @@ async def _data(transport: Transport, entry: JsonObject) -> bytes:
     if text is None and link is not None and link.startswith("data:"):
         text = link
     if text is not None:
-        return await decoded(text)
+        return await decode_base64(text)
     if link:
         return await download(transport, link, max_bytes=MAX_PICTURE_BYTES)
     raise no_picture(transport.endpoint, entry)

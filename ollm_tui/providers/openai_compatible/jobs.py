@@ -35,7 +35,7 @@ class JobProtocol:
     """Reads how far a job is."""
 
 
-async def submitted(send: Callable[[], Awaitable[JsonValue]], protocol: JobProtocol) -> JsonObject:
+async def submit(send: Callable[[], Awaitable[JsonValue]], protocol: JobProtocol) -> JsonObject:
     """Send a job; leaving early waits a moment for its id and cancels it.
 
     Without that, a request that was on its way would be worked on for nobody.
@@ -66,14 +66,14 @@ async def submitted(send: Callable[[], Awaitable[JsonValue]], protocol: JobProto
     except anyio.get_cancelled_exc_class():
         job = string(reply, "id")
         if job is not None:
-            await _cancelled(job, protocol)
+            await _cancel(job, protocol)
         raise
     if error is not None:
         raise error
     return reply
 
 
-async def followed(
+async def wait_for(
     job: str, protocol: JobProtocol, endpoint: Endpoint, report: ReportDrawing | None
 ) -> JsonObject:
     """Wait for the end of a job and return its last state; leaving early cancels it.
@@ -105,7 +105,7 @@ async def followed(
         raise _no_longer_there(error, endpoint) from error
     finally:
         if not has_ended:
-            await _cancelled(job, protocol)
+            await _cancel(job, protocol)
     raise failed({}, "result", endpoint)
 
 
@@ -120,7 +120,7 @@ def failed(state: JsonObject, what: str, endpoint: Endpoint) -> AIError:
     )
 
 
-async def _cancelled(job: str, protocol: JobProtocol) -> None:
+async def _cancel(job: str, protocol: JobProtocol) -> None:
     with anyio.move_on_after(CANCEL_S, shield=True):
         await protocol.cancel(job)
 

@@ -20,8 +20,8 @@ from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.media.refusals import not_offered
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
+from ollm_tui.tasks import task_group
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.sdapi import SdApi

@@ -38,9 +38,9 @@ from ollm_tui.providers.openai_compatible.operations import (
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.refusals import NO_SUCH_PATH
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
+from ollm_tui.tasks import task_group
 
 _ANSWER_KEYS = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
 _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})

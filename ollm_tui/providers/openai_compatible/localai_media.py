@@ -10,7 +10,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.body.unsupported import OnLeftOut
-from ollm_tui.providers.media.drawing import encoded, unless_stopped
+from ollm_tui.providers.media.drawing import encode_base64, unless_stopped
 from ollm_tui.providers.media.inputs import music_order
 from ollm_tui.providers.media.video import (
     MAX_REPLY_BYTES,
@@ -74,7 +74,7 @@ async def _body(order: VideoOrder) -> JsonObject:
         "num_frames": frames,
         "fps": fps,
         "seed": order.seed,
-        "start_image": None if order.picture is None else await encoded(order.picture),
+        "start_image": None if order.picture is None else await encode_base64(order.picture),
     }
     head: JsonObject = {
         "model": order.model,

@@ -7,8 +7,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import LIMIT, SLOW
 from ollm_tui.providers.response_reader import ResponseReader
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.tasks import task_group
 
 
 async def download(transport: Transport, link: str, *, max_bytes: int) -> bytes:

@@ -19,17 +19,17 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.drawing import (
     MAX_REPLY_BYTES,
     Drawing,
-    decoded,
+    decode_base64,
     drawing_of,
     drawn,
-    encoded,
+    encode_base64,
     no_picture,
     unless_stopped,
 )
 from ollm_tui.providers.openai_compatible.models import DRAWS
 from ollm_tui.providers.openai_compatible.operations import draws_only, offered
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 PROGRESS_S: Final = 0.4
 """How often the server is asked how far it is."""
@@ -114,7 +114,7 @@ class SdApi:
         texts = strings(reply.get("images"))[:count]  # extensions append others
         if not texts:
             raise no_picture(self._endpoint, reply)
-        pictures = await drawn(self._endpoint, [await decoded(text) for text in texts])
+        pictures = await drawn(self._endpoint, [await decode_base64(text) for text in texts])
         return Response(content=pictures, finish_reason="stop")
 
     async def _submit(self, path: str, body: JsonObject) -> JsonObject:
@@ -145,7 +145,7 @@ class _Watch:
             if step is None or not total:
                 continue
             if self._report is not None:
-                preview = await decoded(string(reply, "current_image") or "")
+                preview = await decode_base64(string(reply, "current_image") or "")
                 await self._report(DrawingProgress(step=step, total_steps=total, preview=preview))
 
 
@@ -153,12 +153,12 @@ async def _body(drawing: Drawing) -> JsonObject:
     body: JsonObject = {"prompt": drawing.prompt, "batch_size": drawing.count}
     size = drawing.size
     if drawing.pictures:
-        body["init_images"] = [await encoded(picture) for picture in drawing.pictures]
+        body["init_images"] = [await encode_base64(picture) for picture in drawing.pictures]
         header = read_image_header(drawing.pictures[0])
         if size is None and header is not None:  # else it becomes a square
             size = header.width, header.height
     if drawing.mask is not None:
-        body["mask"] = await encoded(drawing.mask)
+        body["mask"] = await encode_base64(drawing.mask)
     if size is not None:
         body["width"], body["height"] = size
     if drawing.seed is not None:

@@ -28,10 +28,10 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.media.drawing import (
     MAX_PICTURES,
     Drawing,
-    decoded,
+    decode_base64,
     drawing_of,
     drawn,
-    encoded,
+    encode_base64,
     no_picture,
     unless_stopped,
 )
@@ -43,7 +43,7 @@ from ollm_tui.providers.media.video import (
     video_content,
     video_order,
 )
-from ollm_tui.providers.openai_compatible.jobs import JobProtocol, failed, followed, submitted
+from ollm_tui.providers.openai_compatible.jobs import JobProtocol, failed, submit, wait_for
 from ollm_tui.providers.openai_compatible.models import DRAWS, FILMS
 from ollm_tui.providers.openai_compatible.operations import draws_only, offered
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
@@ -106,7 +106,7 @@ class SdCppProvider(OpenAICompatibleProvider):
 
     async def _draw(self, body: JsonObject, report: ReportDrawing | None) -> Response:
         with offered(self._transport.endpoint, "pictures"):
-            reply = await self._submitted("img_gen", body)
+            reply = await self._submit("img_gen", body)
         job = string(reply, "id")
         if job is None:
             raise no_picture(self._transport.endpoint, reply)
@@ -115,35 +115,35 @@ class SdCppProvider(OpenAICompatibleProvider):
     async def _film(self, order: VideoOrder, report: ReportDrawing | None) -> Response:
         body = await _video_body(order)
         with offered(self._transport.endpoint, "videos"):
-            reply = await self._submitted("vid_gen", body)
+            reply = await self._submit("vid_gen", body)
         job = string(reply, "id")
         if job is None:
             raise no_video(self._transport.endpoint, reply)
         return await self._video(job, report)
 
-    async def _submitted(self, mode: Literal["img_gen", "vid_gen"], body: JsonObject) -> JsonObject:
+    async def _submit(self, mode: Literal["img_gen", "vid_gen"], body: JsonObject) -> JsonObject:
         within_s = self._transport.spec.first_byte_timeout_s
         path = f"/sdcpp/v1/{mode}"
         send = partial(self._root_json, "POST", path, body, within_s=within_s)
-        return await submitted(send, self._jobs)
+        return await submit(send, self._jobs)
 
     async def _pictures(self, job: str, report: ReportDrawing | None) -> Response:
         endpoint = self._transport.endpoint
-        state = await followed(job, self._jobs, endpoint, report)
+        state = await wait_for(job, self._jobs, endpoint, report)
         if string(state, "status") != "completed":
             raise failed(state, "picture", endpoint)
         images = objects(as_object(state.get("result")).get("images"))
         images.sort(key=lambda image: integer(image, "index") or 0)
         texts = [string(image, "b64_json") or "" for image in images[:MAX_PICTURES]]
-        pictures = await drawn(endpoint, [await decoded(text) for text in texts])
+        pictures = await drawn(endpoint, [await decode_base64(text) for text in texts])
         return Response(content=pictures, finish_reason="stop")
 
     async def _video(self, job: str, report: ReportDrawing | None) -> Response:
         endpoint = self._transport.endpoint
-        state = await followed(job, self._jobs, endpoint, report)
+        state = await wait_for(job, self._jobs, endpoint, report)
         if string(state, "status") != "completed":
             raise failed(state, "video", endpoint)
-        data = await decoded(string(as_object(state.get("result")), "b64_json") or "")
+        data = await decode_base64(string(as_object(state.get("result")), "b64_json") or "")
         return Response(content=(video_content(endpoint, data),), finish_reason="stop")
 
     async def _state(self, job: str) -> JsonValue:
@@ -173,10 +173,10 @@ async def _body(drawing: Drawing) -> JsonObject:
         body["width"], body["height"] = drawing.size
     if drawing.pictures:
         # As the server itself reads an edit: models that edit take references, others a start.
-        pictures: list[JsonValue] = [await encoded(picture) for picture in drawing.pictures]
+        pictures: list[JsonValue] = [await encode_base64(picture) for picture in drawing.pictures]
         body |= {"init_image": pictures[0], "ref_images": pictures}
     if drawing.mask is not None:
-        body["mask_image"] = await encoded(drawing.mask)
+        body["mask_image"] = await encode_base64(drawing.mask)
     return body | drawing.more
 
 
@@ -186,7 +186,7 @@ async def _video_body(order: VideoOrder) -> JsonObject:
     body: dict[str, JsonValue] = {"width": width, "height": height}
     body |= {"video_frames": frames, "fps": fps}
     if order.picture is not None:
-        body["init_image"] = await encoded(order.picture)
+        body["init_image"] = await encode_base64(order.picture)
     head: JsonObject = {"prompt": order.prompt, "seed": -1 if order.seed is None else order.seed}
     return head | present(body) | order.more
 

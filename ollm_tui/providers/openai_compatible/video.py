@@ -13,7 +13,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ReportDrawing
 from ollm_tui.protocol.provider_events import DrawingProgress
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.media.drawing import decoded, unless_stopped
+from ollm_tui.providers.media.drawing import decode_base64, unless_stopped
 from ollm_tui.providers.media.multipart import FormFile, multipart
 from ollm_tui.providers.media.video import (
     MAX_REPLY_BYTES,
@@ -24,7 +24,7 @@ from ollm_tui.providers.media.video import (
     video_content,
     video_order,
 )
-from ollm_tui.providers.openai_compatible.jobs import JobProtocol, failed, followed, submitted
+from ollm_tui.providers.openai_compatible.jobs import JobProtocol, failed, submit, wait_for
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.openai_compatible.own_links import download
 from ollm_tui.providers.transport import Transport
@@ -61,15 +61,15 @@ class Videos:
         Raises:
             AIError: any failure; ABORTED by the request's signal.
         """
-        return await unless_stopped(request.signal, partial(self._followed, job, report))
+        return await unless_stopped(request.signal, partial(self._wait_for, job, report))
 
     async def _made(self, order: VideoOrder, report: ReportDrawing | None) -> Response:
         with offered(self._transport.endpoint, "videos"):
-            state = await submitted(partial(self._send, order), self._jobs)
+            state = await submit(partial(self._send, order), self._jobs)
         job = string(state, "id")
         if objects(state.get("data")) or job is None:  # some reply with the video itself
             return await self._result(state)
-        return await self._followed(job, report)
+        return await self._wait_for(job, report)
 
     async def _send(self, order: VideoOrder) -> JsonValue:
         content, content_type = _form(order)
@@ -81,8 +81,8 @@ class Videos:
             max_bytes=MAX_REPLY_BYTES,
         )
 
-    async def _followed(self, job: str, report: ReportDrawing | None) -> Response:
-        state = await followed(job, self._jobs, self._transport.endpoint, report)
+    async def _wait_for(self, job: str, report: ReportDrawing | None) -> Response:
+        state = await wait_for(job, self._jobs, self._transport.endpoint, report)
         if string(state, "status") not in _COMPLETE:
             raise failed(state, "video", self._transport.endpoint)
         if objects(state.get("data")):
@@ -117,7 +117,7 @@ async def video_data(transport: Transport, entry: JsonObject) -> bytes:
     if text is None and link is not None and link.startswith("data:"):
         text = link
     if text is not None:
-        return await decoded(text)
+        return await decode_base64(text)
     if link:
         return await download(transport, link, max_bytes=MAX_VIDEO_BYTES)
     raise no_video(transport.endpoint, entry)

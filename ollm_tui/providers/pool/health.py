@@ -18,7 +18,7 @@ _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
 @dataclass(slots=True)
 class _Health:
     busy: int = 0
-    asked_at: float = 0.0
+    last_request: float = 0.0
     """Number of its last request; below zero before the first one."""
     failures: int = 0
     deaths: int = 0
@@ -34,13 +34,13 @@ class Attempt:
         self._tracker = tracker
         self._deaths = deaths
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Record that the member is up, whatever it replied."""
-        self._tracker.revive(self.member)
+        self._tracker.mark_alive(self.member)
 
     def failed(self, retry_after_s: float = 0.0) -> None:
         """Record that the member is down; `retry_after_s` is the wait that it asked for."""
-        self._tracker.bury(self.member, self._deaths, retry_after_s)
+        self._tracker.mark_dead(self.member, self._deaths, retry_after_s)
 
 
 class HealthTracker:
@@ -55,7 +55,7 @@ class HealthTracker:
     ) -> None:
         # The first member is random: every run of a script starts with a new tracker, and all runs
         # would go to the same server.
-        self._members = [_Health(asked_at=-jitter()) for _ in range(size)]
+        self._members = [_Health(last_request=-jitter()) for _ in range(size)]
         self._clock = clock
         self._jitter = jitter
         self._requests = 0
@@ -93,7 +93,7 @@ class HealthTracker:
             yield Attempt(self, member, health.deaths)
             return
         self._requests += 1
-        health.asked_at = self._requests
+        health.last_request = self._requests
         health.busy += 1
         attempt = Attempt(self, member, health.deaths)
         if health.dead_until is not None and health.trial is None:
@@ -105,12 +105,12 @@ class HealthTracker:
             if health.trial is attempt:
                 health.trial = None
 
-    def revive(self, member: int) -> None:
+    def mark_alive(self, member: int) -> None:
         """Mark a member as alive."""
         health = self._members[member]
         health.failures, health.dead_until, health.trial = 0, None, None
 
-    def bury(self, member: int, deaths: int, retry_after_s: float = 0.0) -> None:
+    def mark_dead(self, member: int, deaths: int, retry_after_s: float = 0.0) -> None:
         """Mark a member as dead, unless it died since the request with this `deaths` count."""
         health = self._members[member]
         if health.deaths != deaths:
@@ -125,4 +125,4 @@ class HealthTracker:
     def _sort_key(self, member: int) -> tuple[float, ...]:
         health, state = self._members[member], self.state(member)
         ends = health.dead_until if state == "dead" and health.dead_until is not None else 0.0
-        return (_RANK[state], ends, health.busy, health.asked_at)
+        return (_RANK[state], ends, health.busy, health.last_request)

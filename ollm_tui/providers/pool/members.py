@@ -31,7 +31,7 @@ class ModelIndex:
         self._listed[member] = tuple(models)
         self._lacking[member].clear()
 
-    def lacks(self, member: int, model: str) -> None:
+    def mark_lacking(self, member: int, model: str) -> None:
         """Note that a member does not have a model, whatever it listed."""
         self._lacking[member].add(model)
 

@@ -18,7 +18,7 @@ from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.media import PoolMedia, Send, call_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""

@@ -53,9 +53,9 @@ class MemberSelection:
             retry_after = error.details.get("retry_after_s")
             attempt.failed(float(retry_after) if isinstance(retry_after, int | float) else 0.0)
             return True
-        attempt.answered()
+        attempt.note_answer()
         if model is not None and lacks_model(error):
-            self.models.lacks(attempt.member, model)
+            self.models.mark_lacking(attempt.member, model)
             return True
         return False
 
@@ -70,7 +70,7 @@ class MemberSelection:
             except AIError as error:
                 self.record_failure(attempt, error, model)
                 raise
-            attempt.answered()
+            attempt.note_answer()
 
     async def first_reply(
         self,

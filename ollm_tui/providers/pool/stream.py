@@ -15,7 +15,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, Provi
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import task_group
+from ollm_tui.tasks import task_group
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import ProviderStream
@@ -108,7 +108,7 @@ class PooledStream(AsyncIterator[ProviderEvent]):
                 if self._selection.record_failure(attempt, first.error, self._request.model):
                     return first.error
             elif not (isinstance(first, Finish) and first.reason == "abort"):
-                attempt.answered()
+                attempt.note_answer()
             opening, *held = (*left_out, first)
             self._held += held
             self._answer = events

@@ -72,7 +72,7 @@ class SavedChats:
     # Changes
 
     async def rename(self, chat_id: str, title: str) -> None:
-        """Set the title that a person gives."""
+        """Set the title that the user gives."""
         await self._store.rename(chat_id, title)
 
     async def pin(self, chat_id: str, is_pinned: bool = True) -> None:

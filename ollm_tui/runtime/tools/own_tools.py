@@ -11,7 +11,7 @@ from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
 from ollm_tui.dataclass import dataclass
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.shell.command import CommandSettings
-from ollm_tui.tools.ask_person import AskPerson
+from ollm_tui.tools.ask_person import AskUser
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
@@ -76,7 +76,7 @@ def _placeless_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
     """Return the tools that need no folder, and that have to be named."""
     tools = config.tools if config else ToolSettings()
     allowed = tuple(ip_network(one) for one in tools.private_networks)
-    return WebFetch(allowed), WebSearch(tools.search_url), AskPerson()
+    return WebFetch(allowed), WebSearch(tools.search_url), AskUser()
 
 
 def _named_by_profiles(config: AppConfig) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Tools of MCP servers where no person reads along: in `ollm -p`, and in other programs.
+"""Tools of MCP servers where no user reads along: in `ollm -p`, and in other programs.
 
-There, a description that the person has not read is neither sent to a model nor run.
+There, a description that the user has not read is neither sent to a model nor run.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ class ServedTools:
     """The tools of servers that names stand for, once the servers have started."""
 
     names: tuple[str, ...] = ()
-    """Tools of which the person has read all that their servers say."""
+    """Tools of which the user has read all that their servers say."""
     unread: tuple[tuple[str, str], ...] = ()
     """The names of other tools, each with a sentence about what to read."""
     problems: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class ToolServers:
 
 @dataclass(frozen=True, slots=True)
 class ReadFirst:
-    """Refuses calls of tools that the person has not read; a program's yes is no reading."""
+    """Refuses calls of tools that the user has not read; a program's yes is no reading."""
 
     approver: Approver
 

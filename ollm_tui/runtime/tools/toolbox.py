@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
-from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.foreign import run_in_daemon_thread
 from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ollm_tui.mcp.servers import McpServers
 
 KNOWN_TOOLS = "mcp_tools.json"
-"""The file with what the person has read of the tools of servers."""
+"""The file with what the user has read of the tools of servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ async def import_plugins(registry: ToolRegistry) -> tuple[Sequence[Plugin], tupl
 
     Returns their commands, not yet imported, and the problems of tools that cannot be used.
     """
-    if not await off_the_loop(may_have_plugins):
+    if not await run_in_daemon_thread(may_have_plugins):
         return (), ()
-    (tools, problems), commands = await off_the_loop(
+    (tools, problems), commands = await run_in_daemon_thread(
         lambda: (plugin_tools(), find_plugins("commands"))
     )
     for tool in tools:

@@ -43,11 +43,11 @@ class EditNotes:
     timeout_s = TIMEOUT_S
 
     def __init__(
-        self, notes: LastingNotes, without_keys: Callable[[str], str] = lambda text: text
+        self, notes: LastingNotes, redact: Callable[[str], str] = lambda text: text
     ) -> None:
-        """Change these notes, which never hold what `without_keys` removes."""
+        """Change these notes, which never hold what `redact` removes."""
         self._notes = notes
-        self._without_keys = without_keys
+        self._redact = redact
 
     async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedNotes":
         """Decide what the notes would be.
@@ -72,11 +72,13 @@ class EditNotes:
                     after = with_replaced(before, number, None)
         except AIError as error:
             raise ToolFailure(error.message) from None
-        if text and self._without_keys(text) != text:
+        if text and self._redact(text) != text:
             raise ToolFailure("A note cannot hold a key.")
         if after == before:
             raise ToolFailure("The notes are like that already.")
-        return PreparedNotes(self._notes, before, after, after_reading=scope.has_read)
+        return PreparedNotes(
+            self._notes, before, after, has_untrusted_input=scope.has_untrusted_input
+        )
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: what is not prepared was not shown."""
@@ -91,7 +93,7 @@ class PreparedNotes:
     notes: LastingNotes
     before: Notes
     after: Notes
-    after_reading: bool
+    has_untrusted_input: bool
     schema: ToolSchema = _SCHEMA
     effect: Literal["write"] = "write"
     timeout_s: float = TIMEOUT_S
@@ -101,10 +103,10 @@ class PreparedNotes:
         """The difference."""
         does = "Change the notes that you keep for all chats."
         return CallPreview(
-            summary=f"{does} {_AFTER_READING}" if self.after_reading else does,
+            summary=f"{does} {_AFTER_READING}" if self.has_untrusted_input else does,
             parts=(("exactly this is changed", self._diff.text),),
             is_diff=True,
-            after_reading=self.after_reading,
+            has_untrusted_input=self.has_untrusted_input,
         )
 
     @property

@@ -20,7 +20,7 @@ _MAX_BYTES: Final = 400_000
 _LOCK_S: Final = 5.0
 _HEAD: Final = "Notes that the user keeps for all chats:"
 _SECTION: Final = lazy_re(rf"\n*<notes>\n{_HEAD}\n.*?\n</notes>", re.DOTALL)
-"""With its first line: a person may have notes of their own in a system prompt."""
+"""With its first line: the user may have notes of their own in a system prompt."""
 _END: Final = lazy_re(r"</?notes>")
 
 Notes = tuple[str, ...]

@@ -98,7 +98,9 @@ class WebFetch:
         start, most = args.get("start", 0), args.get("max_chars", USUAL_CHARS)
         assert isinstance(start, int)
         assert isinstance(most, int)  # the schema says so
-        return PreparedFetch(address, loader, start, most, after_reading=scope.has_read)
+        return PreparedFetch(
+            address, loader, start, most, has_untrusted_input=scope.has_untrusted_input
+        )
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: what is not prepared was not shown."""
@@ -114,7 +116,7 @@ class PreparedFetch:
     loader: "PageLoader"
     start: int
     most: int
-    after_reading: bool
+    has_untrusted_input: bool
     schema: ToolSchema = _SCHEMA
     effect: Literal["network"] = "network"
     timeout_s: float = TIMEOUT_S
@@ -122,7 +124,9 @@ class PreparedFetch:
     @property
     def preview(self) -> CallPreview:
         """The whole request, with the host that gets it."""
-        return preview_of_get(self.address, "Download this page.", after_reading=self.after_reading)
+        return preview_of_get(
+            self.address, "Download this page.", has_untrusted_input=self.has_untrusted_input
+        )
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Download the page; what the question showed counts, not the arguments."""
@@ -175,12 +179,12 @@ class PreparedFetch:
         )
 
 
-def preview_of_get(address: WebAddress, does: str, *, after_reading: bool) -> CallPreview:
+def preview_of_get(address: WebAddress, does: str, *, has_untrusted_input: bool) -> CallPreview:
     """Return what a question shows of a request: all of it, and the host that gets it."""
     sentences = [does]
     if not address.has_usual_port:
         sentences.append(f"Port {address.port} is not one of the web, so it is always asked about.")
-    if after_reading:
+    if has_untrusted_input:
         sentences.append(AFTER_READING)
     host = address.host
     if address.written_host.rstrip(".") != host:
@@ -199,7 +203,7 @@ def preview_of_get(address: WebAddress, does: str, *, after_reading: bool) -> Ca
         ),
         may_last=address.has_usual_port,
         host=address.host,
-        after_reading=after_reading,
+        has_untrusted_input=has_untrusted_input,
     )
 
 

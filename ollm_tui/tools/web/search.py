@@ -27,7 +27,7 @@ NOT_CONFIGURED: Final = (
     "server, or add an MCP server that searches."
 )
 _ANYWHERE: Final = tuple(ipaddress.ip_network(network) for network in ("0.0.0.0/0", "::/0"))
-"""The person chose the server, which may well be on this machine."""
+"""The user chose the server, which may well be on this machine."""
 _MAX_TITLE_LENGTH: Final = 200
 _MAX_SNIPPET_LENGTH: Final = 500
 _MAX_ENGINE_LENGTH: Final = 80
@@ -91,7 +91,7 @@ class WebSearch:
         from ollm_tui.web.loading import PageLoader
 
         loader = self._loader or PageLoader(_ANYWHERE)
-        return PreparedSearch(query, address, loader, after_reading=scope.has_read)
+        return PreparedSearch(query, address, loader, has_untrusted_input=scope.has_untrusted_input)
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Refuse: what is not prepared was not shown."""
@@ -106,7 +106,7 @@ class PreparedSearch:
     query: str
     address: WebAddress
     loader: "PageLoader"
-    after_reading: bool
+    has_untrusted_input: bool
     schema: ToolSchema = _SCHEMA
     effect: Literal["network"] = "network"
     timeout_s: float = TIMEOUT_S
@@ -116,9 +116,9 @@ class PreparedSearch:
         """The words, and where they go."""
         does = "Search the web. The server passes the words on to search engines."
         return CallPreview(
-            summary=f"{does} {AFTER_READING}" if self.after_reading else does,
+            summary=f"{does} {AFTER_READING}" if self.has_untrusted_input else does,
             parts=(("words", self.query), ("is sent", f"GET {self.address.url}")),
-            after_reading=self.after_reading,
+            has_untrusted_input=self.has_untrusted_input,
         )
 
     async def run(self, args: JsonObject) -> ToolOutput:

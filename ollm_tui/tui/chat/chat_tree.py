@@ -11,11 +11,11 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.chat_words import restored_words
 from ollm_tui.frontend.deletions import OpenChatDeletions
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.chat.history import ChatHistory
-from ollm_tui.tui.chat.message_editing import MessageEditing
+from ollm_tui.tui.chat.message_editing import MessageEditor
 from ollm_tui.tui.chat.shown_messages import ShownMessages
-from ollm_tui.tui.services import reported
 from ollm_tui.tui.transcript import BranchRequested
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -39,7 +39,7 @@ class ChatTree:
 
     history: ChatHistory
     messages: ShownMessages
-    editing: MessageEditing
+    editing: MessageEditor
     hints: HintLine
     key_for: Callable[[str], str]
     start_new: Callable[[], None]
@@ -274,7 +274,7 @@ class ChatTree:
         return None
 
     def _run(self, work: Coroutine[Any, Any, object]) -> None:
-        self.history.dialogs.run(reported(work, self.history.say), "open", is_exclusive=True)
+        self.history.dialogs.run(report_errors(work, self.history.say), "open", is_exclusive=True)
 
     def _hint(self, text: str, seconds: float = FLASH_S) -> None:
         self.hints.flash(text, seconds)

@@ -13,7 +13,7 @@ from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.servers import ScreenSignIns
 from ollm_tui.tui.services import Say
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import SearchControl
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ScreenCommandHost(OpenChatHost):
     model_actions: ModelActions
     models: ModelChoice
     themes: ThemeSwitch
-    copying: Copying
+    copying: ClipboardCopier
     search: SearchControl
     prompts: Prompts
     drawings: Drawings

@@ -11,13 +11,13 @@ from ollm_tui.frontend.tool_text import missing_tools
 from ollm_tui.tui.chat.chat_tree import ChatTree
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.compacting.context import ContextRemedies
-from ollm_tui.tui.chat.compacting.flow import ChatCompacting
+from ollm_tui.tui.chat.compacting.flow import CompactionController
 from ollm_tui.tui.chat.dialogs import ChatDialogs, ThemeSwitch
 from ollm_tui.tui.chat.drawing import Drawings
 from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
 from ollm_tui.tui.chat.last_session import last_session
 from ollm_tui.tui.chat.media_consent import MediaConsent
-from ollm_tui.tui.chat.message_editing import MessageEditing
+from ollm_tui.tui.chat.message_editing import MessageEditor
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.parts import ChatParts, queue_line
 from ollm_tui.tui.chat.ports import ChatAct
@@ -31,8 +31,8 @@ from ollm_tui.tui.chat.shown_messages import ShownMessages
 from ollm_tui.tui.chat.status.live_line import KEEP_STATS, LiveLine
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.chat.tool_control import tool_times
-from ollm_tui.tui.chats import ChatSearching, TitleMaking
-from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
+from ollm_tui.tui.chats import ChatSearchController, TitleUpdater
+from ollm_tui.tui.composer import Attachments, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.links import Links
 from ollm_tui.tui.models import ModelCommands, ModelOperations
@@ -80,14 +80,14 @@ class ChatController:
             self.runtime, parts.composer, parts.hints, self._dialogs, parts.keymap, self.say
         )
         show = self.status.show_session
-        self.titles = TitleMaking(self.runtime.titles, client, self._dialogs, show)
+        self.titles = TitleUpdater(self.runtime.titles, client, self._dialogs, show)
         reading = parts.transcript.reading_mode
         self.live = LiveLine(self.session, self.status, self._dialogs, reading)
         times = tool_times(self.presenter, self.status, self._dialogs)
         self.queue.listener = AnswerListeners((self.voice, self.live, self.titles, times))
         self.presenter.more_stats = self.live.stats
         self.queue.hold()  # until the chat is open
-        self.editing = MessageEditing(
+        self.editing = MessageEditor(
             self.session,
             self.presenter,
             self.queue,
@@ -149,10 +149,10 @@ class ChatController:
         around = self.history, self.messages, self.editing, parts.hints, keymap.key_for
         self.tree = ChatTree(*around, self.start_new, self.reading.refresh)
         self.change_branch = self.tree.act
-        self.search = ChatSearching(
+        self.search = ChatSearchController(
             self.runtime, dialogs, self.say, self.history.open, lambda: self.queue.is_busy
         )
-        self.compacting = ChatCompacting(
+        self.compacting = CompactionController(
             self.session, self.queue, dialogs, self.say, self._show_anew, self.prompts.retry
         )
         self.context = ContextRemedies(
@@ -162,14 +162,14 @@ class ChatController:
             parts.transcript, parts.hints, dialogs, parts.copying, parts.services.opener, self.say
         )
         self.model_operations = ModelOperations(
-            self.runtime, self.models, dialogs, keymap, parts.services.copies
+            self.runtime, self.models, dialogs, keymap, parts.services.copies_dir
         )
         self.downloads = ChatDownloads(
             self.runtime, self.models, dialogs, keymap, self.status.show_downloads
         )
         self.private = PrivateChats(self.session, self.say, self.models.may_stop, self.start_new)
         self.themes = ThemeSwitch(parts.transcript.app, parts.services, dialogs, self.say)
-        self.attaching = Attaching(parts.composer, parts.hints, dialogs, self.servers.offers)
+        self.attaching = Attachments(parts.composer, parts.hints, dialogs, self.servers.offers)
         self.writing = WritingTools(parts, self.session, self.queue, self.status, self.say)
 
     def _build_commands(self) -> None:

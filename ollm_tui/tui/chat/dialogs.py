@@ -98,10 +98,10 @@ class ChatDialogs:
     def pick_profile(self) -> None:
         """Choose a profile for the chat."""
         # Loaded when it is shown.
-        from ollm_tui.tui.chat.profile_dialog import PickProfile
+        from ollm_tui.tui.chat.profile_dialog import ProfilePicker
 
         used = self.session.client.conversation.profile
-        picker = PickProfile(self.session.runtime.profiles.listed(), used)
+        picker = ProfilePicker(self.session.runtime.profiles.listed(), used)
         self.dialogs.open(picker, self._use_profile)
 
     def _use_profile(self, name: str | None) -> None:
@@ -117,11 +117,11 @@ class ChatDialogs:
     def pick_model(self) -> None:
         """Choose the model that answers from now on."""
         # Loaded when it is shown.
-        from ollm_tui.tui.models import PickModel
+        from ollm_tui.tui.models import ModelPicker
 
         runtime, model = self.session.runtime, self.session.model
         recents, other_folders = runtime.recent_models(), runtime.other_folders
-        picker = PickModel(runtime.catalog, model, recents, other_folders, runtime.task_defaults)
+        picker = ModelPicker(runtime.catalog, model, recents, other_folders, runtime.task_defaults)
         self.dialogs.open(picker, self._picked)
 
     def _picked(self, ref: ModelRef | None) -> None:
@@ -160,9 +160,9 @@ class ThemeSwitch:
     def pick(self) -> None:
         """Choose from a list, with a preview."""
         # Loaded when it is shown.
-        from ollm_tui.tui.theming import PickTheme
+        from ollm_tui.tui.theming import ThemePicker
 
-        self.dialogs.open(PickTheme(self.services.themes), self._remember)
+        self.dialogs.open(ThemePicker(self.services.themes), self._remember)
 
     def use(self, name: str) -> None:
         """Put on a theme and remember it."""

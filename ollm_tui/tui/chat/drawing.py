@@ -90,7 +90,7 @@ class Drawings:
         """
         messages = self.session.client.conversation.messages
         services = self.services
-        folder = services.opened_files or services.config_file.parent / "opened"
+        folder = services.opened_files_dir or services.config_file.parent / "opened"
         problem = await open_newest(messages, folder, services.opener.open_file)
         self.say(problem or "Handed to its program.", "warning" if problem else "info")
 

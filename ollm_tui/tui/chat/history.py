@@ -8,13 +8,14 @@ from ollm_tui.dataclass import dataclass, field
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.last_session import LastSession
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.branches import Branch, ChatNews, others_line
 from ollm_tui.tui.chats import ChatsPage
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
@@ -86,7 +87,7 @@ class ChatHistory:
         await self.open(await self.last.chat_to_continue())
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self.dialogs.run(reported(work, self.say), "open", is_exclusive=True)
+        self.dialogs.run(report_errors(work, self.say), "open", is_exclusive=True)
 
     async def open(self, chat_id: str, message_id: str | None = None) -> None:
         """Continue a saved chat; a no-op if it is open.
@@ -116,7 +117,7 @@ class ChatHistory:
 
     def rename(self, title: str) -> None:
         """Give the open chat another title."""
-        self.dialogs.run(reported(self._rename(title), self.say), "rename")
+        self.dialogs.run(report_errors(self._rename(title), self.say), "rename")
 
     async def rename_chat(self, chat_id: str, title: str) -> None:
         """Give a saved chat another title, the open one or another.
@@ -281,7 +282,7 @@ class SaveMonitor:
             self.say("The chat is saved again.", "info", None)
 
     def may_quit(self) -> bool:
-        """Whether nothing would be lost; says once what would, and then lets the person quit."""
+        """Whether nothing would be lost; says once what would, and then lets the user quit."""
         chats = self.chats
         if chats is None or chats.problem is None or not chats.unsaved or self._has_asked:
             return True

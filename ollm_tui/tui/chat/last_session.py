@@ -14,7 +14,7 @@ CRASHED: Final = 1
 
 def last_session(session: ChatSession, parts: ChatParts, say: Say) -> LastSession:
     """Return what keeps the open chat on the disk, for the screen with these parts."""
-    folder, app = parts.services.sessions, parts.transcript.app
+    folder, app = parts.services.sessions_dir, parts.transcript.app
     run = partial(parts.dialogs.run, group="last session")
     file = OpenChatFile(folder) if folder is not None else None
     return LastSession(session, run, say, file, lambda: app.return_code == CRASHED)

@@ -34,7 +34,7 @@ class _Edit:
 
 
 @dataclass(slots=True)
-class MessageEditing:
+class MessageEditor:
     """Edits at most one question; nothing is removed before the new one is sent."""
 
     session: ChatSession

@@ -4,6 +4,7 @@ import logging
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.dataclass import dataclass
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.protocol.errors import AIError
@@ -15,7 +16,7 @@ from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models import unlisted_words
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class ModelChoice:
         if address is None:
             self.hints.flash("No other model was used recently", FLASH_S)
         else:
-            await reported(self.find(address), self.say)
+            await report_errors(self.find(address), self.say)
 
     def drop_model(self) -> None:
         """Use no model until one is chosen."""
@@ -114,7 +115,7 @@ class ModelChoice:
         self.status.show_session()
 
     async def may_stop(self, action: str) -> bool:
-        """Whether an action may stop the answer; asks the person while there is one."""
+        """Whether an action may stop the answer; asks the user while there is one."""
         if not self.queue.is_running:
             return True
         model = self.session.runtime.catalog.shown_address(self.ref) if self.ref else ""

@@ -1,4 +1,4 @@
-"""The chat before its runtime is there: what a person does already is kept for it."""
+"""The chat before its runtime is there: what the user does already is kept for it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -75,7 +75,7 @@ class EarlyPrompts:
 
 @dataclass(slots=True)
 class EarlyPastes:
-    """Keeps pasted paths; see `Attaching`, which reads them."""
+    """Keeps pasted paths; see `Attachments`, which reads them."""
 
     composer: "Composer"
     _texts: list[str] | None = field(default_factory=list)
@@ -103,7 +103,7 @@ class EarlyPastes:
 
 
 class NoQuestions:
-    """There is nothing to edit or to send again; see `MessageEditing`."""
+    """There is nothing to edit or to send again; see `MessageEditor`."""
 
     is_editing = has_question = False
 
@@ -236,9 +236,9 @@ async def _commands_of_plugins(
     # as above
     from ollm_tui.commands import COMMANDS
     from ollm_tui.commands.registry import plugin_commands
-    from ollm_tui.config.foreign import off_the_loop
+    from ollm_tui.config.foreign import run_in_daemon_thread
 
-    return await off_the_loop(partial(plugin_commands, COMMANDS))
+    return await run_in_daemon_thread(partial(plugin_commands, COMMANDS))
 
 
 async def load_painters() -> None:

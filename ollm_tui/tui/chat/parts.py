@@ -14,7 +14,7 @@ from ollm_tui.tui.composer import Composer
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import NavigableTranscript, SearchControl
 from ollm_tui.tui.widgets import ChatHeader, HintLine
 
@@ -93,7 +93,7 @@ class SelectionCopier:
 
     transcript: NavigableTranscript
     composer: Prompt
-    copying: Copying
+    copying: ClipboardCopier
 
     def copy_rows(self, selection: Selection) -> None:
         """Copy what is selected in the transcript."""
@@ -128,7 +128,7 @@ class ChatParts:
     key_hints: KeyHints
     keymap: Keymap
     search: SearchControl
-    copying: Copying
+    copying: ClipboardCopier
     dialogs: Dialogs
     services: Services
 

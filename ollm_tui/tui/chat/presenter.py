@@ -32,7 +32,7 @@ from ollm_tui.protocol.chat_events import (
     TurnComplete,
     Withdrawn,
 )
-from ollm_tui.protocol.errors import SAME_AGAIN, AIError, ErrorCode
+from ollm_tui.protocol.errors import PERMANENT_ERRORS, AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.made_media import SAVE_HINTS, media_words, whole_media
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
@@ -56,7 +56,7 @@ class Hints:
 
     @classmethod
     def of(cls, key_for: Callable[[str], str]) -> "Hints":
-        """Return the hints with the keys that a person has."""
+        """Return the hints with the keys that the user has."""
         return cls(
             retry=f"Press {key_for('chat.retry')} to try again.",
             go_on=f"Press {key_for('chat.go_on')} to choose how it goes on.",
@@ -76,9 +76,9 @@ class TurnPresenter:
         hints: Hints | None = None,
         began: Callable[[str], float | None] = lambda _call_id: None,
     ) -> None:
-        """Show answers; `began` returns when the person approved a tool call, or None."""
+        """Show answers; `began` returns when the user approved a tool call, or None."""
         self.compacted: Callable[[Compacted], None] = lambda _event: None
-        """Called with the position of a message that was put before others."""
+        """Called with the event after earlier messages were compacted."""
         self.more_stats: Callable[[], Sequence[str] | None] = tuple
         """Returns further figures for the line after an answer; None if there is no such line."""
         self._hints = hints or Hints()
@@ -196,7 +196,7 @@ class TurnPresenter:
         self.note("Stopped", "stopped")
 
     def stop(self) -> None:
-        """Show at once that the person stopped; what comes afterwards is not shown."""
+        """Show at once that the user stopped; what comes afterwards is not shown."""
         if self.is_over:
             return
         self._end("stopped")
@@ -209,7 +209,7 @@ class TurnPresenter:
         if error.known_code is ErrorCode.ABORTED:
             self.stop()
             return
-        self.failed, self.refused = True, error.known_code in SAME_AGAIN
+        self.failed, self.refused = True, error.known_code in PERMANENT_ERRORS
         self._end("refused" if self.refused else "error")
         is_full = error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED
         ways_out = self._hints.context if is_full else ""

@@ -16,12 +16,12 @@ _NAME_WIDTH = 20
 """Cells of a name, in a list with longer ones; a line about the profile follows."""
 
 
-class PickProfile(FilterList[str | None]):
+class ProfilePicker(FilterList[str | None]):
     """Returns the name of the chosen profile, `none` for the settings without one."""
 
     HEADING = "Choose a profile"
     DEFAULT_CSS = """
-    PickProfile > Vertical { width: 76; height: 18; }
+    ProfilePicker > Vertical { width: 76; height: 18; }
     """
 
     def __init__(self, profiles: Mapping[str, str], used: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a person submits: commands run, prompts sent or queued, and what cannot be sent returned."""
+"""What the user submits: commands run, prompts sent or queued, and what cannot be sent returned."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.blocks import normalize_content
 from ollm_tui.tui.chat.media_consent import MediaConsent
-from ollm_tui.tui.chat.message_editing import MessageEditing
+from ollm_tui.tui.chat.message_editing import MessageEditor
 from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.tool_control import STOP, WRAP_UP, AtLimit
@@ -40,7 +40,7 @@ class Prompts:
 
     session: ChatSession
     queue: PromptQueue
-    editing: MessageEditing
+    editing: MessageEditor
     consent: MediaConsent
     composer: Prompt
     transcript: NavigableTranscript

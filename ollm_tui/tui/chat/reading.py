@@ -5,13 +5,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.marks import MARKED
 from ollm_tui.tui.chat.parts import ChatParts
 from ollm_tui.tui.chat.ports import ChatAct
 from ollm_tui.tui.chat.shown_messages import ShownMessages
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 from ollm_tui.tui.transcript import MarkRequested
 from ollm_tui.tui.widgets import FLASH_S
 
@@ -146,9 +147,9 @@ class ReadingTools:
             self._say("No marks yet.", hint=f"{self._key('cursor.mark')} on a message marks it.")
             return
         # Loaded with the first list.
-        from ollm_tui.tui.reading import PickMark
+        from ollm_tui.tui.reading import MarkPicker
 
-        self._parts.dialogs.open(PickMark(listed), self._chosen)
+        self._parts.dialogs.open(MarkPicker(listed), self._chosen)
 
     def _chosen(self, block_id: str | None) -> None:
         listed = self._parts.transcript.block_list
@@ -227,7 +228,7 @@ class ReadingTools:
             # A screen of its own, which many never open.
             from ollm_tui.tui.reading import FocusScreen
 
-            copies = self._parts.services.copies
+            copies = self._parts.services.copies_dir
             reading = view.reading_mode.current
             self._parts.dialogs.open(FocusScreen(block, self._parts.keymap, reading, copies))
 
@@ -240,7 +241,7 @@ class ReadingTools:
         return self._parts.keymap.key_for(key_id)
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self._parts.dialogs.run(reported(work, self._say), "reading")
+        self._parts.dialogs.run(report_errors(work, self._say), "reading")
 
     def _hint(self, text: str) -> None:
         self._parts.hints.flash(text, FLASH_S)

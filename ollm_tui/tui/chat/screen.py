@@ -18,7 +18,7 @@ from ollm_tui.tui.composer import AttachmentLines, Completions, Composer
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import AGAIN_WITHIN_S, DoubleEscape, Keymap, with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import (
     BranchRequested,
     CancelRequested,
@@ -49,7 +49,7 @@ PLACEHOLDER = "Ask anything. / commands · @ files · ! shell"
 
 
 class ChatScreen(TranscriptSelection[None]):
-    """Nearly always the only screen a person sees."""
+    """Nearly always the only screen the user sees."""
 
     DEFAULT_CSS = """
     ChatScreen {
@@ -86,7 +86,7 @@ class ChatScreen(TranscriptSelection[None]):
         self.search_bar = SearchBar(keymap.hints_of("find.older", "find.newer", "find.close"))
         self.search = SearchControl(self.transcript, self.search_bar)
         self.key_hints = KeyHints(self.status, keymap)
-        self.copying = Copying(self, services.copies)
+        self.copying = ClipboardCopier(self, services.copies_dir)
         self.copier = SelectionCopier(self.transcript, self.composer, self.copying)
         self.escapes = DoubleEscape()
         self._copies = count(1)
@@ -146,7 +146,7 @@ class ChatScreen(TranscriptSelection[None]):
     @on(TextArea.Changed)
     def _make_way(self) -> None:
         self._has_typed = True
-        self.transcript.painting.make_way()
+        self.transcript.painting.yield_to_input()
 
     def on_idle(self, _event: events.Idle) -> None:
         """Draw what was typed as soon as its widget has changed."""

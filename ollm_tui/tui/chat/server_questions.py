@@ -1,4 +1,4 @@
-"""Requests of MCP servers in front of the person: asked one at a time, answered by the protocol."""
+"""Requests of MCP servers in front of the user: asked one at a time, answered by the protocol."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
@@ -41,7 +41,7 @@ _ACTIONS: "dict[RequestAnswer, Action]" = {"yes": "accept", "no": "decline", "cl
 
 @dataclass(frozen=True, slots=True)
 class SignInPage:
-    """Shows where a person signs in to a server, and opens it after a yes."""
+    """Shows where the user signs in to a server, and opens it after a yes."""
 
     server: str
     approver: ScreenApprover
@@ -67,7 +67,7 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ServerQuestions:
-    """Answers servers with what the person allows; see `mcp/requests.py: Answerer`."""
+    """Answers servers with what the user allows; see `mcp/requests.py: Answerer`."""
 
     session: ChatSession
     client: ClientSide

@@ -62,7 +62,7 @@ class ScreenSignIns(SignIns):
     say: Say
 
     def begin(self, server: "McpServer") -> None:
-        """Have the person sign in to a server."""
+        """Have the user sign in to a server."""
         # Needed only for servers.
         from ollm_tui.tui.chat.server_questions import SignInPage
 

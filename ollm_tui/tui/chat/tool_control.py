@@ -13,7 +13,7 @@ from ollm_tui.protocol.chat_events import ToolCallStart
 from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.chat.tool_rows import ToolRows
-from ollm_tui.tui.dialogs import ChoiceRow, Choose, Dialogs
+from ollm_tui.tui.dialogs import ChoiceDialog, ChoiceRow, Dialogs
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.chat_events import ChatEvent
@@ -34,10 +34,10 @@ _ROWS: Final = (
 )
 
 
-class AtLimit(Choose):
+class AtLimit(ChoiceDialog):
     """Returns one of the three, or a number of turns as text; None stops, too.
 
-    A key of the person opens it, so that no answer is typed by accident.
+    A key of the user opens it, so that no answer is typed by accident.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ class ToolRows:
     transcript: TranscriptPort
     clock: Callable[[], float]
     answered_at: Callable[[str], float | None]
-    """Returns when the person approved a call, or None, and forgets it."""
+    """Returns when the user approved a call, or None, and forgets it."""
     is_asking: bool = False
     """Whether a call waits for approval: that is not the time of a tool."""
     _since: dict[str, float] = field(default_factory=dict)

@@ -7,8 +7,8 @@ from ollm_tui.lazy import lazy_names
 if TYPE_CHECKING:
     from ollm_tui.tui.chats.opening import ChatsPage
     from ollm_tui.tui.chats.screen import ShownChat
-    from ollm_tui.tui.chats.search import ChatSearching
-    from ollm_tui.tui.chats.titles import TitleMaking
+    from ollm_tui.tui.chats.search import ChatSearchController
+    from ollm_tui.tui.chats.titles import TitleUpdater
     from ollm_tui.tui.chats.tree import DeleteMessages, ShowTree, TreeChoice
 else:
     __getattr__ = lazy_names(
@@ -16,18 +16,18 @@ else:
         {
             "opening": ("ChatsPage",),
             "screen": ("ShownChat",),
-            "search": ("ChatSearching",),
-            "titles": ("TitleMaking",),
+            "search": ("ChatSearchController",),
+            "titles": ("TitleUpdater",),
             "tree": ("DeleteMessages", "ShowTree", "TreeChoice"),
         },
     )
 
 __all__ = [
-    "ChatSearching",
+    "ChatSearchController",
     "ChatsPage",
     "DeleteMessages",
     "ShowTree",
     "ShownChat",
-    "TitleMaking",
+    "TitleUpdater",
     "TreeChoice",
 ]

@@ -16,8 +16,8 @@ from ollm_tui.frontend.deletions import IS_OPEN, ChatDeletions
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tui.dialogs import (
+    ChoiceDialog,
     ChoiceRow,
-    Choose,
     DialogOpener,
     LineEntry,
     Passage,
@@ -92,7 +92,7 @@ class ChatActions:
             ChoiceRow(name, words[name], key_for(f"chats.{name}"), refusals.get(name))
             for name in names
         ]
-        choose = Choose(shown_title(chat.title), rows, "Enter choose · Esc close")
+        choose = ChoiceDialog(shown_title(chat.title), rows, "Enter choose · Esc close")
         return await self.dialogs.ask(choose)
 
     async def rename(self, chat: ConversationSummary) -> str | None:

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ollm_tui.dataclass import dataclass, field
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.saved.chats import SavedChats
@@ -52,5 +53,5 @@ class ChatsPage:
         if result.words is not None:
             self.search(result.words)
         elif result.chat_id is not None:
-            work = reported(self.open_chat(result.chat_id), self.say)
+            work = report_errors(self.open_chat(result.chat_id), self.say)
             self.dialogs.run(work, "open", is_exclusive=True)

@@ -64,7 +64,7 @@ class ShownChat:
 
 @dataclass(frozen=True, slots=True)
 class ChatsResult:
-    """What a person left the chats screen for."""
+    """What the user left the chats screen for."""
 
     chat_id: str | None = None
     """The chat to open."""

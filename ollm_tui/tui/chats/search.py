@@ -15,13 +15,14 @@ from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.chat_words import UNTITLED, when
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.store.search.lookup import SearchHit
 from ollm_tui.store.search.query import parse_query
 from ollm_tui.store.search.words import Snippet
 from ollm_tui.tui.dialogs import Dialogs, FilterList
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 from ollm_tui.tui.widgets import cut, fit
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ class SearchChats(FilterList[SearchHit | None]):
 
 
 @dataclass(slots=True)
-class ChatSearching:
+class ChatSearchController:
     """Opens the search in all chats, and the chat that is chosen there."""
 
     runtime: "Runtime"
@@ -294,7 +295,7 @@ class ChatSearching:
 
     def _chosen(self, hit: SearchHit | None) -> None:
         if hit is not None:
-            opening = reported(self._open(hit), self.say)
+            opening = report_errors(self._open(hit), self.say)
             self.dialogs.run(opening, "open", is_exclusive=True)
 
     async def _open(self, hit: SearchHit) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class TitleMaking:
+class TitleUpdater:
     """Listens to answers, to know how fast the model is, and has a title made behind them."""
 
     titles: "ChatTitles"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
+    from ollm_tui.tui.composer.attaching import Attachments, FileSuggestions
     from ollm_tui.tui.composer.completions import Completions, FileQuery
     from ollm_tui.tui.composer.composer import Composer
     from ollm_tui.tui.composer.drafts import NEW, DraftFolder, DraftKeeper
@@ -16,7 +16,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "attaching": ("Attaching", "FileSuggestions"),
+            "attaching": ("Attachments", "FileSuggestions"),
             "completions": ("Completions", "FileQuery"),
             "composer": ("Composer",),
             "drafts": ("NEW", "DraftFolder", "DraftKeeper"),
@@ -28,8 +28,8 @@ else:
 
 __all__ = [
     "NEW",
-    "Attaching",
     "AttachmentLines",
+    "Attachments",
     "Completions",
     "Composer",
     "DraftFolder",

@@ -53,7 +53,7 @@ READ_S: Final = 2 * FLASH_S
 
 
 @dataclass(slots=True)
-class Attaching:
+class Attachments:
     """What the composer, the commands and a paste attach."""
 
     composer: Composer
@@ -81,7 +81,7 @@ class Attaching:
                 self.composer.look_at_pictures()
 
     async def insert(self, parts: "Sequence[Part]") -> None:
-        """Put a server's prompt in front of the draft, for the person to read.
+        """Put a server's prompt in front of the draft, for the user to read.
 
         Raises:
             AIError: one of its attachments is too much.
@@ -98,7 +98,7 @@ class Attaching:
     def _written(self, part: "Part") -> str:
         if not isinstance(part, str):
             return self._as_inserted(part)
-        # Not folded as a paste is: the person has not seen it before.
+        # Not folded as a paste is: the user has not seen it before.
         return part if len(part) <= _READ_WHOLE else self.composer.folded(part)
 
     def _as_inserted(self, attachment: Attachment) -> str:
@@ -202,7 +202,7 @@ class Attaching:
             raise refusal(f"With {picture.name} the files have more than {most} MB together.")
 
     def _warn_of_secrets(self, path: Path) -> None:
-        """Say that a file is one that tools may not read; a person may send it all the same."""
+        """Say that a file is one that tools may not read; the user may send it all the same."""
         # Loads the tools, which the first frame does not wait for.
         from ollm_tui.tools.builtin.secrets import is_secret
 

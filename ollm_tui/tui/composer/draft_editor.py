@@ -11,7 +11,13 @@ from textual.widgets.text_area import Selection
 
 from ollm_tui.lazy import lazy_re
 from ollm_tui.tui.composer.pictures import DraftPictures
-from ollm_tui.tui.widgets import PasteStore, cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets import (
+    PasteStore,
+    from_editor,
+    has_reserved_characters,
+    to_editor,
+    to_signs,
+)
 
 _PLACEHOLDER: Final = lazy_re(r"\{\{[^{}\n]{1,60}\}\}")
 _BLOCK_BEGIN: Final = lazy_re(r'\s*(?:/(?:set )?system +)?"""')
@@ -83,7 +89,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def load_draft(self, draft: str) -> None:
         """Replace everything, the undo history too; the pictures of its tokens come back."""
         self.pictures.revive(draft)
-        if cannot_be_held(draft):
+        if has_reserved_characters(draft):
             draft = self._pastes.fold(draft, always=True)
         self.load_text(to_editor(draft))
 
@@ -131,7 +137,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         """Replace a token by its whole text."""
         if span := self._paste_at_cursor():
             text = self._pastes.unfold(self.get_text_range(*span))
-            if not cannot_be_held(text):
+            if not has_reserved_characters(text):
                 self.replace(to_editor(text), *span)
 
     # Placeholders of snippets

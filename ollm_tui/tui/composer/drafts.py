@@ -255,7 +255,7 @@ class DraftKeeper:
         if self.folder is None:
             return
         for before in self._passed_by((key, "")):
-            self.dialogs.run(self._written(before, "", {}), "draft")
+            self.dialogs.run(self._write_draft(before, "", {}), "draft")
             self._saved = (None, "")
         if key is None or not self._has_arrived:
             # nothing of it is written down, or not over what is not read yet; Up brings it back
@@ -263,7 +263,7 @@ class DraftKeeper:
             return
         # also an empty one: what was sent is still in the file if it was saved a moment ago
         text, own = self._kept_text(has_beside=False), self._own(has_beside=False)
-        self.dialogs.run(self._written(key, text, own), "draft")
+        self.dialogs.run(self._write_draft(key, text, own), "draft")
         self._saved = (None, "")
         if draft := self.composer.draft:
             self._left[key] = draft
@@ -326,11 +326,11 @@ class DraftKeeper:
         while (wanted := self._wanted()) != self._saved:
             passed_by, own, self._saved = self._passed_by(wanted), self._own(), wanted
             for key in passed_by:
-                await self._written(key, "", {})
-            await self._written(*wanted, own)
+                await self._write_draft(key, "", {})
+            await self._write_draft(*wanted, own)
         self._is_saving = False
 
-    async def _written(self, key: str | None, text: str, files: OwnFiles) -> None:
+    async def _write_draft(self, key: str | None, text: str, files: OwnFiles) -> None:
         if self.folder is None or key is None:
             return
         try:

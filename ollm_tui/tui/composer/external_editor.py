@@ -1,4 +1,4 @@
-"""The draft in the person's own editor."""
+"""The draft in the user's own editor."""
 
 import os
 from collections.abc import Callable, Mapping

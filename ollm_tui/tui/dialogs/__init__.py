@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ollm_tui.tui.dialogs.help import Help
     from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry, palette_entries
     from ollm_tui.tui.dialogs.questions import (
+        ChoiceDialog,
         ChoiceRow,
-        Choose,
         LineEntry,
-        SaveCopy,
+        SaveCopyDialog,
         YesNoDialog,
         short_path,
     )
@@ -41,9 +41,9 @@ else:
             "palette": ("Palette", "PaletteEntry", "palette_entries"),
             "questions": (
                 "ChoiceRow",
-                "Choose",
+                "ChoiceDialog",
                 "LineEntry",
-                "SaveCopy",
+                "SaveCopyDialog",
                 "YesNoDialog",
                 "short_path",
             ),
@@ -57,8 +57,8 @@ __all__ = [
     "SUSPEND",
     "WAITING",
     "ArmedDialog",
+    "ChoiceDialog",
     "ChoiceRow",
-    "Choose",
     "Dialog",
     "DialogOpener",
     "Dialogs",
@@ -70,7 +70,7 @@ __all__ = [
     "PaletteEntry",
     "Passage",
     "Reading",
-    "SaveCopy",
+    "SaveCopyDialog",
     "ScreenApprover",
     "ScreenForms",
     "YesNoDialog",

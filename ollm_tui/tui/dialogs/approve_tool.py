@@ -45,7 +45,7 @@ _REASON: Final = "Enter denies with this reason · Esc denies without one"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's answer."""
+    """A user's answer."""
 
     kind: DecisionKind
     reason: str | None = None
@@ -141,7 +141,7 @@ class ApproveTool(ArmedDialog[Decision]):
         return "aA" if self.keeps else "a"
 
     @property
-    def hears_itself(self) -> bool:
+    def handles_keys(self) -> bool:
         """Whether keys are for the dialog, not for the reason."""
         return not self.has_class("-reason")
 

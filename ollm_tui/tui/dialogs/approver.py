@@ -1,4 +1,4 @@
-"""Ask the person whether a tool call may run, and remember what they allowed."""
+"""Ask the user whether a tool call may run, and remember what they allowed."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ollm_tui.frontend.server_requests import RequestAnswer, RequestQuestion
     from ollm_tui.protocol.ports import Tool
     from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall
-    from ollm_tui.tools.prepared import AsksPerson
+    from ollm_tui.tools.prepared import AsksUser
     from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
-    from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
+    from ollm_tui.tui.dialogs.asked_by_model import ModelQuestionDialog
 
 Answer = TypeVar("Answer")
 _COMMAND: Final = "!"
@@ -51,10 +51,10 @@ class ScreenApprover:
         """Allow what was allowed before, else ask; a cancellation closes the dialog."""
         # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
-        from ollm_tui.tools.prepared import AsksPerson, preview_of
+        from ollm_tui.tools.prepared import AsksUser, preview_of
 
-        if isinstance(tool, AsksPerson):
-            return await self._ask_person(call, tool)
+        if isinstance(tool, AsksUser):
+            return await self._ask_user(call, tool)
         preview = preview_of(tool)
         allows = partial(self.permissions.allows, call.name, tool.effect, preview)
         await self.permissions.refresh()
@@ -67,18 +67,18 @@ class ScreenApprover:
         finally:
             self._answered_at[call.id] = time.monotonic()
 
-    async def _ask_person(self, call: "ToolCall", tool: "AsksPerson") -> "Approval":
-        """Put a question of the model to the person; whatever they answer allows nothing."""
+    async def _ask_user(self, call: "ToolCall", tool: "AsksUser") -> "Approval":
+        """Put a question of the model to the user; whatever they answer allows nothing."""
         # imports the dialog and the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
-        from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
+        from ollm_tui.tui.dialogs.asked_by_model import ModelQuestionDialog
 
         try:
             async with self._lock:
                 if self._app is None or not self._app.is_running:
                     return Approval(allowed=False, reason="There is no screen to ask on.")
-                dialog = AskedByModel(tool.question, answered_at=self._last_answer)
-                tool.take_answer(await self._opened(dialog, dialog.typed))
+                dialog = ModelQuestionDialog(tool.question, answered_at=self._last_answer)
+                tool.take_answer(await self._open(dialog, dialog.typed))
                 return Approval(allowed=True)
         finally:
             self._answered_at[call.id] = time.monotonic()
@@ -95,7 +95,7 @@ class ScreenApprover:
             if allows():
                 return True
             dialog = ApproveCommand(command, folder, answered_at=self._last_answer)
-            decision = await self._decided(dialog)
+            decision = await self._ask_decision(dialog)
         if decision is not None and decision.kind == "session":
             self.permissions.grant(_COMMAND, "run")
         return decision is not None and decision.kind != "no"
@@ -114,7 +114,7 @@ class ScreenApprover:
         from ollm_tui.tui.dialogs.approve_request import ApproveRequest
 
         dialog = ApproveRequest(question, answered_at=self._last_answer)
-        return "closed" if await self._decided(dialog) is None else dialog.given
+        return "closed" if await self._ask_decision(dialog) is None else dialog.given
 
     async def show(self, dialog: "Screen[Any]") -> Any:
         """Open another dialog within a turn and return its answer; a cancellation closes it."""
@@ -149,7 +149,7 @@ class ScreenApprover:
 
         dialog = ApproveTool(call, tool.effect, answered_at=self._last_answer, preview=preview)
         dialog.keeps = self.permissions.folder is not None
-        decision = await self._decided(dialog)
+        decision = await self._ask_decision(dialog)
         if decision is None:
             return Approval(allowed=False, reason="There is no screen to ask on.")
         if decision.kind == "session":
@@ -158,14 +158,14 @@ class ScreenApprover:
             await self.permissions.keep(call.name, tool.effect, preview)
         return Approval(allowed=decision.kind != "no", reason=decision.reason)
 
-    async def _decided(self, dialog: "ApproveTool") -> "Decision | None":
+    async def _ask_decision(self, dialog: "ApproveTool") -> "Decision | None":
         """Open a dialog and wait for the answer; None without a screen."""
         if self._app is None or not self._app.is_running:
             return None
-        return await self._opened(dialog, dialog.decision)
+        return await self._open(dialog, dialog.decision)
 
-    async def _opened(
-        self, dialog: "ApproveTool | AskedByModel", answer: Callable[[], Awaitable[Answer]]
+    async def _open(
+        self, dialog: "ApproveTool | ModelQuestionDialog", answer: Callable[[], Awaitable[Answer]]
     ) -> Answer:
         """Open a dialog and wait for its answer."""
         assert self._app is not None

@@ -72,7 +72,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
         raise NotImplementedError
 
     @property
-    def hears_itself(self) -> bool:
+    def handles_keys(self) -> bool:
         """Whether the dialog handles keys, not a field in it."""
         return True
 
@@ -126,7 +126,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
     @on(events.ScreenResume)
     @on(ShownAgain)
     def _resumed(self) -> None:
-        """Restart the wait: the person was typing elsewhere."""
+        """Restart the wait: the user was typing elsewhere."""
         if self.query("#about"):
             self._wait_again(self._clock())
 
@@ -142,7 +142,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             self._timer = self.set_timer(wait, self._say_when_armed)
 
     def _show_keys(self) -> None:
-        if not self.hears_itself:
+        if not self.handles_keys:
             return
         reading = self.query_one(Reading)
         first, last, total = reading.shown_share
@@ -171,7 +171,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             event.stop()
             event.prevent_default()
             self.refuse()
-        elif self.hears_itself:
+        elif self.handles_keys:
             event.stop()
             event.prevent_default()
             self._hear(event)
@@ -196,13 +196,13 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     def on_paste(self, event: events.Paste) -> None:
         """Ignore a paste and restart the wait."""
-        if self.hears_itself:
+        if self.handles_keys:
             event.stop()
             self._wait_again(event.time)
 
     def _wait_again(self, now: float) -> None:
         self._arming.typed(now)
-        if self.hears_itself:
+        if self.handles_keys:
             self._say_when_armed()
 
 

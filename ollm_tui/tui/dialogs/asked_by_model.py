@@ -17,17 +17,17 @@ from ollm_tui.tui.dialogs.reading import Passage, Reading
 from ollm_tui.tui.widgets import TextField
 
 if TYPE_CHECKING:
-    from ollm_tui.tools.prepared import PersonQuestion
+    from ollm_tui.tools.prepared import UserQuestion
 
 _KEYS_THAT_SCROLL: Final = frozenset({"up", "down", "pageup", "pagedown"})
 MAX_ANSWER_LENGTH: Final = 10_000
 
 
-class AskedByModel(ArmedDialog[str | None]):
-    """Returns what the person typed; None for no answer."""
+class ModelQuestionDialog(ArmedDialog[str | None]):
+    """Returns what the user typed; None for no answer."""
 
     DEFAULT_CSS = """
-    AskedByModel {
+    ModelQuestionDialog {
         & > Vertical { height: auto; max-height: 96%; }
         .title { margin-bottom: 0; }
         #effect { color: $text-muted; margin-bottom: 1; }
@@ -38,7 +38,7 @@ class AskedByModel(ArmedDialog[str | None]):
 
     def __init__(
         self,
-        question: "PersonQuestion",
+        question: "UserQuestion",
         *,
         clock: Callable[[], float] = time.monotonic,
         answered_at: float | None = None,
@@ -86,7 +86,7 @@ class AskedByModel(ArmedDialog[str | None]):
         return named_keys(("Enter", "answers"), ("Esc", "no answer"))
 
     @property
-    def hears_itself(self) -> bool:
+    def handles_keys(self) -> bool:
         """Whether keys are for the dialog: until typing has paused."""
         return self.query_one("#answer", Input).disabled
 
@@ -100,7 +100,7 @@ class AskedByModel(ArmedDialog[str | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Scroll while the field has the keys."""
-        if not self.hears_itself and event.key in _KEYS_THAT_SCROLL:
+        if not self.handles_keys and event.key in _KEYS_THAT_SCROLL:
             event.stop()
             event.prevent_default()
             self._scroll(event.key)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.protocol.forms import FieldValue, FormField, FormValues
-from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, LineEntry
+from ollm_tui.tui.dialogs.questions import ChoiceDialog, ChoiceRow, LineEntry
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -24,7 +24,7 @@ class ScreenForms:
     open: Ask
 
     async def ask(self, title: str, fields: Sequence[FormField]) -> FormValues | None:
-        """Return what the person entered, without what was left out; None if they cancelled."""
+        """Return what the user entered, without what was left out; None if they cancelled."""
         values: dict[str, FieldValue] = {}
         for number, one in enumerate(fields, 1):
             place = f" · {number} of {len(fields)}" if len(fields) > 1 else ""
@@ -61,7 +61,7 @@ async def _choose(ask: Ask, title: str, one: FormField) -> tuple[bool, FieldValu
     if not one.is_required:
         choices.append((None, _LEAVE_OUT))
     rows = [ChoiceRow(str(number), words) for number, (_value, words) in enumerate(choices)]
-    chosen = await ask(Choose(title, rows, _about(one)))
+    chosen = await ask(ChoiceDialog(title, rows, _about(one)))
     return (False, None) if chosen is None else (True, choices[int(chosen)][0])
 
 

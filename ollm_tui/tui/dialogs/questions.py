@@ -85,7 +85,7 @@ class YesNoDialog(ArmedDialog[bool]):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
-    """One row of `Choose`."""
+    """One row of `ChoiceDialog`."""
 
     id: str
     title: str
@@ -95,14 +95,14 @@ class ChoiceRow:
     """Why it is disabled; foreign text."""
 
 
-class Choose(Dialog[str | None]):
+class ChoiceDialog(Dialog[str | None]):
     """A few rows to choose from; returns the id of one. Disabled rows show why they are."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True)
     ]
     DEFAULT_CSS = """
-    Choose {
+    ChoiceDialog {
         & > Vertical { width: 72; height: auto; max-height: 90%; }
         OptionList, OptionList:focus { height: auto; max-height: 16; }
     }
@@ -193,7 +193,7 @@ class LineEntry(Dialog[str | None]):
         self.dismiss(event.value.strip())
 
 
-class SaveCopy(YesNoDialog):
+class SaveCopyDialog(YesNoDialog):
     """Returns whether to save a copy to a file."""
 
     def __init__(self, lines: int, characters: int, folder: Path) -> None:

@@ -10,8 +10,8 @@ from ollm_tui.frontend.model_search import EntryRow, FindRow, ModelSearch, Origi
 from ollm_tui.library.downloads.job import Origin, ProviderPull
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
-from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.dialogs import ChoiceDialog, ChoiceRow, DialogOpener
+from ollm_tui.tui.downloads.variant_picker import VariantPicker
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RowChooser:
             self.say("No source for it is known.")
 
     def _pick(self, offer: Offer, search: ModelSearch) -> None:
-        dialog = PickVariant(offer, self.hub, search.fits, self.keymap)
+        dialog = VariantPicker(offer, self.hub, search.fits, self.keymap)
         self.dialogs.show(dialog, self._picked)
 
     def _picked(self, origins: tuple[Origin, ...] | None) -> None:
@@ -77,7 +77,7 @@ class RowChooser:
 
 
 async def rate(dialogs: DialogOpener, registry: "ModelRegistry", entry: "RegistryEntry") -> str:
-    """Ask for a person's own rating of a model and store it; return a sentence, or empty text."""
+    """Ask for the user's own rating of a model and store it; return a sentence, or empty text."""
     answer = await dialogs.ask(_rating_dialog(entry))
     if answer is None:
         return ""
@@ -90,9 +90,9 @@ async def rate(dialogs: DialogOpener, registry: "ModelRegistry", entry: "Registr
     return f"{name} is no longer rated." if stars is None else f"{name} has {stars} of 5 now."
 
 
-def _rating_dialog(entry: "RegistryEntry") -> Choose:
+def _rating_dialog(entry: "RegistryEntry") -> ChoiceDialog:
     choices = [ChoiceRow(str(stars), f"{stars} of 5, {word}") for stars, word in _RATINGS.items()]
     if entry.rating is not None:
         choices.append(ChoiceRow(_NO_RATING, f"Remove the rating ({entry.rating} of 5)"))
     about = "Higher-rated models come first. Enter choose · Esc close"
-    return Choose(f"Rate {entry.name}", choices, about)
+    return ChoiceDialog(f"Rate {entry.name}", choices, about)

@@ -127,7 +127,7 @@ class FindModels(ShowsDownloads):
         runtime, search = self._runtime, self._search
         if search is None:
             return
-        search.targets = await runtime.places()
+        search.targets = await runtime.download_targets()
         runtime.model_registry.note_installed(
             (ModelRef(listing.provider, info.name), info)
             for listing in runtime.catalog.cached()

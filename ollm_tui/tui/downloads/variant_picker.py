@@ -53,13 +53,13 @@ ROOMY: Final = 32
 """From so many rows on there is room for a long list."""
 
 
-class PickVariant(Dialog[tuple[Origin, ...]]):
+class VariantPicker(Dialog[tuple[Origin, ...]]):
     """Returns the origins to put into the queue; empty if it was cancelled."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("variant")]
     DEFAULT_CSS = """
-    PickVariant {
+    VariantPicker {
         & > Vertical { width: 92; height: auto; max-height: 96%; }
         OptionList, OptionList:focus { height: auto; max-height: 14; min-height: 1; }
         .title { margin-bottom: 0; }

@@ -1,4 +1,4 @@
-"""Every key of the app in one table, and the keymap with a person's own keys."""
+"""Every key of the app in one table, and the keymap with the user's own keys."""
 
 from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
 from ollm_tui.tui.keys.key import Key, KeyHint, display_key

@@ -6,7 +6,7 @@ from typing import Final
 
 AGAIN_WITHIN_S: Final = 1.5
 NOT_AFTER_A_STOP_S: Final = 1.0
-"""Esc does not count that soon after a stop: a person may press it more than once."""
+"""Esc does not count that soon after a stop: the user may press it more than once."""
 
 
 class DoubleEscape:

@@ -1,4 +1,4 @@
-"""The keymap: the table of keys with a person's own keys in it, and what is wrong with those."""
+"""The keymap: the table of keys with the user's own keys in it, and what is wrong with those."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,11 +58,11 @@ class RefusedKey:
 
 @dataclass(slots=True)
 class Keymap:
-    """The table with a person's own keys in it."""
+    """The table with the user's own keys in it."""
 
     keys: tuple[Key, ...] = KEYS
     chosen: Mapping[str, str] = field(default_factory=dict)
-    """A person's own keys that are used, by the id of the action."""
+    """A user's own keys that are used, by the id of the action."""
     refused: tuple[RefusedKey, ...] = ()
     _views: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
     """What was handed out by scope, so that it changes with the keys."""
@@ -148,7 +148,7 @@ _SCOPES_WITH_INPUT: Final = frozenset(
 
 
 def with_overrides(overrides: Mapping[str, str]) -> Keymap:
-    """Put a person's keys, by the id of the action, into the table; refuse what cannot be used."""
+    """Put the user's keys, by the id of the action, into the table; refuse what cannot be used."""
     known = {key.id: key for key in (*KEYS, *EDITING)}
     refused: list[RefusedKey] = []
     chosen: dict[str, str] = {}

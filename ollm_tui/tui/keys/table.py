@@ -1,6 +1,6 @@
 """Every key of the app in one table: bindings, help, palette and reference page are read from it.
 
-A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
+The user remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
 from collections.abc import Mapping, Sequence

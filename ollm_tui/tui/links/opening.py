@@ -8,7 +8,7 @@ from ollm_tui.frontend.link_target import LinkTarget, read_link
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.frontend.web_results import links_of_output
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -23,7 +23,7 @@ class Links:
     transcript: NavigableTranscript
     hints: HintLine
     dialogs: Dialogs
-    copying: Copying
+    copying: ClipboardCopier
     opener: SystemOpener
     say: Callable[[str, NoteKind], None]
 
@@ -57,7 +57,7 @@ class Links:
 
     async def _list(self) -> None:
         # Imported for the first list, with the Markdown painters.
-        from ollm_tui.tui.links.pick_dialog import PickLink
+        from ollm_tui.tui.links.pick_dialog import LinkPicker
         from ollm_tui.tui.painters import FoundLink, links_in
 
         block_list = self.transcript.block_list
@@ -70,7 +70,7 @@ class Links:
         ]
         links += [link for link in dict.fromkeys(of_tools) if link.address not in known]
         if links:
-            self.dialogs.open(PickLink(links), self._chosen)
+            self.dialogs.open(LinkPicker(links), self._chosen)
         else:
             self.hints.flash("The last answer has no links", FLASH_S)
 

@@ -18,12 +18,12 @@ MAX_LINKS: Final = 300
 _LOOKED_AT: Final = 2_000
 
 
-class PickLink(FilterList[str | None]):
+class LinkPicker(FilterList[str | None]):
     """Returns the address of a link."""
 
     HEADING = "Links in the last answer and from its tools"
     DEFAULT_CSS = """
-    PickLink > Vertical { width: 96; height: 22; }
+    LinkPicker > Vertical { width: 96; height: 22; }
     """
 
     def __init__(self, links: Sequence[FoundLink]) -> None:

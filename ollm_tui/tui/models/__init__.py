@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.models.commands import ModelCommands
     from ollm_tui.tui.models.messages import unlisted_words
     from ollm_tui.tui.models.operations import ModelOperations
-    from ollm_tui.tui.models.picker import PickModel
+    from ollm_tui.tui.models.picker import ModelPicker
     from ollm_tui.tui.models.screen import ModelsScreen
 else:
     __getattr__ = lazy_names(
@@ -17,7 +17,7 @@ else:
             "commands": ("ModelCommands",),
             "messages": ("unlisted_words",),
             "operations": ("ModelOperations",),
-            "picker": ("PickModel",),
+            "picker": ("ModelPicker",),
             "screen": ("ModelsScreen",),
         },
     )
@@ -25,7 +25,7 @@ else:
 __all__ = [
     "ModelCommands",
     "ModelOperations",
+    "ModelPicker",
     "ModelsScreen",
-    "PickModel",
     "unlisted_words",
 ]

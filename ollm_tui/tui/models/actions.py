@@ -9,7 +9,7 @@ from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.models.tasks import TASK_WORDS
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
+from ollm_tui.tui.dialogs import ChoiceDialog, ChoiceRow, DialogOpener
 from ollm_tui.tui.keys import MODEL_COMMANDS, Keymap
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from ollm_tui.tui.models.entry import ModelEntry
@@ -85,7 +85,7 @@ class ModelActions:
             self.operations.run("load", entry.ref)
             return
         heading = f"Load {entry.name} and keep it loaded"
-        dialog = Choose(heading, _KEEP_ALIVE, "Enter load · Esc close")
+        dialog = ChoiceDialog(heading, _KEEP_ALIVE, "Enter load · Esc close")
         keep_alive = await self.dialogs.ask(dialog)
         if keep_alive is not None:
             self.operations.run("load", entry.ref, keep_alive or None)
@@ -133,7 +133,7 @@ class ModelActions:
             for command in MODEL_COMMANDS.values()
         ]
         listed = [*first, *task_rows(entry), *rows]
-        return await self.dialogs.ask(Choose(entry.name, listed, "Enter run · Esc close"))
+        return await self.dialogs.ask(ChoiceDialog(entry.name, listed, "Enter run · Esc close"))
 
 
 def task_rows(entry: ModelEntry) -> list[ChoiceRow]:

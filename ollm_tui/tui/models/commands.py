@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.services import OpenChat, reported
+from ollm_tui.tui.services import OpenChat
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -42,7 +43,7 @@ class ModelCommands:
     def show_prompt(self, text: str) -> None:
         """Open the exact prompt of the last answer, or of a text as the next question."""
         self.dialogs.run(
-            reported(self._show_prompt(text), self.chat.say), "prompt", is_exclusive=True
+            report_errors(self._show_prompt(text), self.chat.say), "prompt", is_exclusive=True
         )
 
     async def _show_prompt(self, text: str) -> None:
@@ -64,7 +65,7 @@ class ModelCommands:
         self._begin(self._change(action, name, value))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self.dialogs.run(reported(work, self.chat.say), "model")
+        self.dialogs.run(report_errors(work, self.chat.say), "model")
 
     async def _show(self, name: str, section: str | None) -> None:
         manager, ref = self.operations.manager, await self._resolve(name)

@@ -21,7 +21,7 @@ MAX_LENGTH: Final = 500
 LIST_TIMEOUT_S: Final = 5.0
 """How long a provider may take to list its models."""
 _SIGNS: Final[Mapping[Source, str]] = {"known": "", "assumed": "?", "set": "!"}
-"""What follows an ability: `?` is assumed by the family, `!` is set by the person."""
+"""What follows an ability: `?` is assumed by the family, `!` is set by the user."""
 _EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
 _UNUSABLE: Final = "unusable"
 """Replaces the abilities of a model whose file is damaged or lacks a part."""

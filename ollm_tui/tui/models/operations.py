@@ -111,7 +111,7 @@ class ModelOperations:
         return own is not None and own.provider == ref.provider and same_model(own.model, ref.model)
 
     async def may_stop(self, ref: ModelRef, action: ModelAction) -> bool:
-        """Whether an action may end this model's answer; asks the person while there is one."""
+        """Whether an action may end this model's answer; asks the user while there is one."""
         stops_for = ACTIONS[action].stops_for
         return not stops_for or not self.is_own(ref) or await self.chat.may_stop(stops_for)
 

@@ -134,7 +134,7 @@ ROOMY = 30
 """From so many rows on there is an empty row between sections."""
 
 
-class PickModel(FilterList[ModelRef | None]):
+class ModelPicker(FilterList[ModelRef | None]):
     """A list that fills as the providers answer."""
 
     HEADING = "Choose a model"

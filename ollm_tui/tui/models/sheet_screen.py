@@ -12,7 +12,7 @@ from ollm_tui.frontend.model_sections import SheetSection
 from ollm_tui.tui.dialogs import LeftOnce
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.sheet import Sheet
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import SearchBar
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -44,7 +44,7 @@ class SheetScreen(LeftOnce[ScreenResultType]):
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
         self.keymap = keymap or Keymap()
         self._sections = sections
-        self._copying = Copying(self, copies)
+        self._copying = ClipboardCopier(self, copies)
         self._is_searching = False
 
     def on_mount(self) -> None:

@@ -123,7 +123,7 @@ class ToolPainter(WholePainter):
         sign = _COMMAND_SIGN if self._call.is_command else _SIGN
         room = max(0, width - len(sign) - cell_len(mark) - 3)
         texts = self._call.name[:_MAX_LENGTH], self._call.argument[:_MAX_LENGTH]
-        if self._call.is_command:  # a person wrote its lines
+        if self._call.is_command:  # the user wrote its lines
             texts = texts[0], texts[1].replace("\n", " ⏎ ")
         name, argument = map(clean_name, texts)
         name = cut(name, max(room * 2 // 3, room - cell_len(argument) - 2))

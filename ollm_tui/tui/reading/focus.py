@@ -9,7 +9,7 @@ from textual.binding import BindingType
 
 from ollm_tui.tui.dialogs import SUSPEND
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.terminal import ClipboardCopier
 from ollm_tui.tui.transcript import (
     Block,
     CopyRequested,
@@ -48,7 +48,7 @@ class FocusScreen(TranscriptSelection[None]):
         self._block = block
         self._shown = 0
         self._keymap = keymap
-        self._copying = Copying(self, copies)
+        self._copying = ClipboardCopier(self, copies)
         self.hints = HintLine()
         self.transcript = NavigableTranscript(
             keys={"cursor": {}, "caret": keymap.actions("caret")},

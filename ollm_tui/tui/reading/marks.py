@@ -16,12 +16,12 @@ MAX_MARKS: Final = 300
 _WRITERS: Final = {"user": "You", "assistant": "Answer", "tool": "Tool"}
 
 
-class PickMark(FilterList[str | None]):
+class MarkPicker(FilterList[str | None]):
     """Returns the block of a message."""
 
     HEADING = "Marked messages"
     DEFAULT_CSS = """
-    PickMark > Vertical { width: 96; height: 22; }
+    MarkPicker > Vertical { width: 96; height: 22; }
     """
 
     def __init__(self, marks: Sequence[tuple[str, str, str]]) -> None:

@@ -33,7 +33,7 @@ def options(
 ) -> Iterator[Option]:
     """Yield a heading for each section, and a row for each setting.
 
-    `tables` has the tables whose entries a person names; with `adds` each has a row to add one.
+    `tables` has the tables whose entries the user names; with `adds` each has a row to add one.
     """
     section = None
     for value in values:

@@ -19,8 +19,8 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.dialogs import (
     MAX_FILTER_LENGTH,
+    ChoiceDialog,
     ChoiceRow,
-    Choose,
     Dialogs,
     Help,
     LeftOnce,
@@ -32,7 +32,7 @@ from ollm_tui.tui.settings.edit_dialog import EditSetting, NameEntry
 from ollm_tui.tui.settings.keys_dialog import EditKeys
 from ollm_tui.tui.settings.live import LiveSettings
 from ollm_tui.tui.settings.rows import ADD, about, matching, options
-from ollm_tui.tui.theming import PickTheme, ThemeCatalog
+from ollm_tui.tui.theming import ThemeCatalog, ThemePicker
 from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, KeyLine, TextField
 
 _HINTS: Final = ("edit", "reset", "next_section", "back", "help")
@@ -223,13 +223,13 @@ class SettingsScreen(LeftOnce[None]):
             await self._reload(field.key)
             return None
         if field.path == ("theme",):
-            return await self._dialogs.ask(PickTheme(self._themes))
+            return await self._dialogs.ask(ThemePicker(self._themes))
         if field.kind == "switch":
             return "false" if draft == "true" else "true"
         if field.kind == "choice":
             rows = [ChoiceRow(choice, choice) for choice in field.choices]
             about_it = f"{field.description} Enter choose · Esc close"
-            return await self._dialogs.ask(Choose(field.key, rows, about_it))
+            return await self._dialogs.ask(ChoiceDialog(field.key, rows, about_it))
         return await self._dialogs.ask(EditSetting(field, draft, problem))
 
     @work(exclusive=True, group="edit")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.terminal.copying import Copying
+    from ollm_tui.tui.terminal.copying import ClipboardCopier
     from ollm_tui.tui.terminal.first_picture import KeptPicture
     from ollm_tui.tui.terminal.foreground import can_lend, run_in_terminal
     from ollm_tui.tui.terminal.guard import (
@@ -19,7 +19,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "copying": ("Copying",),
+            "copying": ("ClipboardCopier",),
             "first_picture": ("KeptPicture",),
             "foreground": ("can_lend", "run_in_terminal"),
             "guard": (
@@ -30,7 +30,7 @@ else:
     )
 
 __all__ = [
-    "Copying",
+    "ClipboardCopier",
     "KeptPicture",
     "can_lend",
     "check_terminal",

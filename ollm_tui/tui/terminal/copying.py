@@ -108,7 +108,7 @@ class CopyScreen(Protocol):
         """Show where a copy was saved."""
 
 
-class Copying:
+class ClipboardCopier:
     """Runs one copy at a time; a new one cancels one in progress."""
 
     def __init__(self, screen: CopyScreen, folder: Path | None) -> None:
@@ -153,13 +153,13 @@ class Copying:
     async def _offer_file(self, text: str) -> None:
         """Save to a file after a yes: chats are not written anywhere unasked."""
         # not needed before there is such a copy
-        from ollm_tui.tui.dialogs import SaveCopy, short_path
+        from ollm_tui.tui.dialogs import SaveCopyDialog, short_path
 
         if self._folder is None:
             self._say("This is too large for the terminal's clipboard")
             return
         self._screen.hints.hush()
-        question = SaveCopy(text.count("\n") + 1, len(text), self._folder)
+        question = SaveCopyDialog(text.count("\n") + 1, len(text), self._folder)
         if not await self._screen.app.push_screen_wait(question):
             return
         try:

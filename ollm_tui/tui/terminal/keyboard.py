@@ -36,7 +36,7 @@ LONE_ESCAPE_S: Final = 0.002
 """How long a lone Esc may be the start of a sequence: a terminal writes all of one at once."""
 SLOW_LINE_ESCAPE_S: Final = 0.02
 """The same over a line that may deliver a sequence in pieces, such as SSH or a serial port."""
-GAPS: Final = 4
+GAP_FACTOR: Final = 4
 """How many times the longest gap seen inside a sequence a lone Esc waits for the next byte."""
 LATE_REST_S: Final = 0.05
 """The rest of a sequence that comes this soon after its Esc was taken for a key still ends it."""
@@ -120,9 +120,9 @@ class _EscapeWait:
 
     def note_gap(self, seconds: float) -> None:
         """Note how long a sequence stood still before it went on."""
-        self.lone_s = min(max(self.lone_s, GAPS * seconds), self.sequence_s)
+        self.lone_s = min(max(self.lone_s, GAP_FACTOR * seconds), self.sequence_s)
 
-    def note_told(self, now: float) -> None:
+    def note_emitted(self, now: float) -> None:
         """Note that a lone Esc was taken for a key."""
         self._told_at = now
 
@@ -170,7 +170,7 @@ class Keyboard:
         self._last_read = now
         if self.deadline is None and self._decoder.getstate()[0]:
             self.deadline = now + self._wait.sequence_s
-        return list(_without_storms(messages))
+        return list(_without_duplicates(messages))
 
     def _begun(self, text: str, now: float, has_waited: bool) -> str:
         """Return what a text goes on with, and learn from it how the line delivers sequences."""
@@ -194,10 +194,10 @@ class Keyboard:
         cut_character = self._decoder.decode(b"", final=True)
         if self._paste is not None:
             self._paste.append(cut_character)
-            return list(_without_storms(self._end_paste(now)))
+            return list(_without_duplicates(self._end_paste(now)))
         held, self._held = self._held, ""
         if held == _ESCAPE:
-            self._wait.note_told(now)
+            self._wait.note_emitted(now)
         return [*self._parse(held + cut_character), *self._give_up()]
 
     def _keys(self, text: str, now: float) -> list[Message]:
@@ -275,7 +275,7 @@ class Keyboard:
             may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
             if length and self._is_waiting and not may_go_on:
                 # the parser would take the next keys for more of it, and then emit all as letters
-                self._start_anew("unknown sequence")
+                self._reset_parser("unknown sequence")
             yield from self._feed(part[length:])
 
     @property
@@ -286,7 +286,7 @@ class Keyboard:
         try:
             yield from map(_with_enter_named, self._parser.feed(text)) if text else ()
         except _PARSER_ERRORS as error:
-            self._start_anew(type(error).__name__)
+            self._reset_parser(type(error).__name__)
 
     def _give_up(self) -> list[Message]:
         """End the sequence that the parser has begun."""
@@ -296,10 +296,10 @@ class Keyboard:
         try:
             return list(self._parser.tick())
         except _PARSER_ERRORS as error:
-            self._start_anew(type(error).__name__)
+            self._reset_parser(type(error).__name__)
             return []
 
-    def _start_anew(self, reason: str) -> None:
+    def _reset_parser(self, reason: str) -> None:
         logger.warning("terminal input not understood: %s", reason)
         old, self._parser = self._parser, XTermParser(self._debug)
         self._parser.terminal_size = old.terminal_size
@@ -377,9 +377,9 @@ def _paste_event(text: str) -> events.Paste:
     return events.Paste(clean(text))
 
 
-def _without_storms(messages: Iterable[Message]) -> Iterator[Message]:
+def _without_duplicates(messages: Iterable[Message]) -> Iterator[Message]:
     """Drop impossible sizes, and all but the last focus change of one read."""
-    wanted = [message for message in messages if not _is_absurd(message)]
+    wanted = [message for message in messages if not _is_implausible(message)]
     focus = [
         index
         for index, message in enumerate(wanted)
@@ -389,7 +389,7 @@ def _without_storms(messages: Iterable[Message]) -> Iterator[Message]:
     return (message for index, message in enumerate(wanted) if index not in superseded)
 
 
-def _is_absurd(message: Message) -> bool:
+def _is_implausible(message: Message) -> bool:
     if not isinstance(message, events.Resize):
         return False
     width, height = message.size

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.theming.pick_dialog import PickTheme
+    from ollm_tui.tui.theming.pick_dialog import ThemePicker
     from ollm_tui.tui.theming.themes import (
         DEFAULT_THEME,
         ThemeCatalog,
@@ -18,7 +18,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "pick_dialog": ("PickTheme",),
+            "pick_dialog": ("ThemePicker",),
             "themes": (
                 *("DEFAULT_THEME", "ThemeCatalog", "ThemeProblem"),
                 *("bundled_folder", "put_on", "read_theme"),
@@ -28,8 +28,8 @@ else:
 
 __all__ = [
     "DEFAULT_THEME",
-    "PickTheme",
     "ThemeCatalog",
+    "ThemePicker",
     "ThemeProblem",
     "bundled_folder",
     "put_on",

@@ -17,14 +17,14 @@ from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, put_on
 _KEYS: Final = "Enter choose · Esc close"
 
 
-class PickTheme(Dialog[str | None]):
+class ThemePicker(Dialog[str | None]):
     """Shows the marked theme; closing without a choice restores the former one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "Close", show=False, priority=True),
     ]
     DEFAULT_CSS = """
-    PickTheme {
+    ThemePicker {
         background: transparent;
         & > Vertical { width: 44; height: auto; max-height: 90%; }
         OptionList, OptionList:focus { height: auto; max-height: 16; }

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ollm_tui.dataclass import dataclass
 from ollm_tui.tui.transcript.block import Byline
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.painting import PaintScheduler
 from ollm_tui.tui.transcript.scroller import Scroller
 
 
@@ -15,7 +15,7 @@ class Bylines:
     """Changes what is said above messages; the view stays where it is."""
 
     _block_list: BlockList
-    _painting: Painting
+    _painting: PaintScheduler
     _scroller: Scroller
 
     def show_siblings(self, counters: Mapping[str, tuple[int, int]]) -> None:

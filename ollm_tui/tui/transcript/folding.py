@@ -9,7 +9,7 @@ from ollm_tui.tui.transcript.block import (
     ToolSource,
 )
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.painting import PaintScheduler
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
 from ollm_tui.tui.widgets import long_summary, needs_folding
@@ -20,7 +20,7 @@ class Folding:
     """Folds and unfolds blocks; the view stays where it is."""
 
     _block_list: BlockList
-    _painting: Painting
+    _painting: PaintScheduler
     _scroller: Scroller
     _selection: RowSelection
     streams_thinking: bool

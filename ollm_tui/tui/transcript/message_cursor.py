@@ -24,7 +24,7 @@ from ollm_tui.tui.transcript.messages import (
     RetryRequested,
     SelectionCopyRequested,
 )
-from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.painting import PaintScheduler
 from ollm_tui.tui.transcript.rendering import Span, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
@@ -101,7 +101,7 @@ class CaretMode:
     """The caret while there is one, and the actions of its keys."""
 
     block_list: BlockList
-    painting: Painting
+    painting: PaintScheduler
     scroller: Scroller
     selection: RowSelection
     tables: WideTables
@@ -187,7 +187,7 @@ class CursorMode:
     """
 
     cursor: MessageCursor
-    painting: Painting
+    painting: PaintScheduler
     scroller: Scroller
     renderer: StripRenderer
     folding: Folding

@@ -16,9 +16,9 @@ class PaintQueue:
     def __init__(self, block_list: BlockList) -> None:
         self._block_list = block_list
         self._waiting: dict[int, None] = {}
-        self._awake: dict[int, None] = {}
+        self._with_rows: dict[int, None] = {}
         self._grown: set[int] = set()
-        self._slept_at = (0, 0)
+        self._dropped_at = (0, 0)
         self.is_growing = False
         """Whether the last work showed something new, not only rows that came into view."""
 
@@ -39,7 +39,7 @@ class PaintQueue:
 
     def cut(self, count: int) -> None:
         """Forget all but the first `count` blocks."""
-        for queue in (self._waiting, self._awake):
+        for queue in (self._waiting, self._with_rows):
             for index in [index for index in queue if index >= count]:
                 del queue[index]
         self._grown = {index for index in self._grown if index < count}
@@ -108,7 +108,7 @@ class PaintQueue:
             # At the end of the chat, rows are shown as they come, not an empty space for them.
             block.settle()
         painter = block.paint_for(canvas, top)
-        self._awake[index] = None
+        self._with_rows[index] = None
         block.is_painted = not painter.work(deadline)
         if not block.is_painted:
             self._waiting.setdefault(index)
@@ -126,17 +126,20 @@ class PaintQueue:
             return Change(start + (block.lead + first if first else 0), None)
         return Change(start + block.lead + first, start + block.lead + painted.end)
 
-    def let_sleep(self, low: int, high: int, rows: int) -> None:
+    def drop_distant_rows(self, low: int, high: int, rows: int) -> None:
         """Drop the rows of finished blocks that are further away than `rows`."""
-        if abs(low - self._slept_at[0]) < rows // 4 and len(self._awake) < self._slept_at[1] + 100:
+        if (
+            abs(low - self._dropped_at[0]) < rows // 4
+            and len(self._with_rows) < self._dropped_at[1] + 100
+        ):
             return
-        for index in list(self._awake):
+        for index in list(self._with_rows):
             start, end = self._block_list.start(index), self._block_list.start(index + 1)
             block = self._block_list.blocks[index]
             if (end < low - rows or start > high + rows) and block.finished:
                 block.sleep()
-                del self._awake[index]
-        self._slept_at = low, len(self._awake)
+                del self._with_rows[index]
+        self._dropped_at = low, len(self._with_rows)
 
 
 def _needs_paint(block: Block, canvas: Canvas) -> bool:

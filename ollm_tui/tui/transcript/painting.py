@@ -73,7 +73,7 @@ class FrameBudget:
 
 
 @dataclass(eq=False)
-class Painting:
+class PaintScheduler:
     """Paints the blocks that change in view, and those that come into view."""
 
     _view: Widget
@@ -166,7 +166,7 @@ class Painting:
 
     # Frames
 
-    def make_way(self) -> None:
+    def yield_to_input(self) -> None:
         """Let something else be drawn before the next slice is painted."""
         self._way_until = monotonic() + YIELD_S
 
@@ -216,7 +216,7 @@ class Painting:
             self._paint_in(PAUSE_S)
         else:
             scroller.let_go()
-            self._queue.let_sleep(low, high, 2 * NEAR_ROWS)
+            self._queue.drop_distant_rows(low, high, 2 * NEAR_ROWS)
 
     async def paint_block(self, index: int) -> None:
         """Paint a block that a key needs, for as long as a key may wait."""

@@ -21,7 +21,7 @@ from ollm_tui.tui.transcript.bylines import Bylines
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import BranchAct, BranchRequested, LinkClicked
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.painting import PaintScheduler
 from ollm_tui.tui.transcript.pictures import PictureDecoder
 from ollm_tui.tui.transcript.reading import Reading, ReadingMode
 from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
@@ -98,7 +98,7 @@ class Transcript(ScrollView, can_focus=False):
         queue = PaintQueue(blocks)
         self.scroller = Scroller(self, blocks, queue, RowWriter(self, self._strips))
         self.selection = RowSelection(self, blocks, queue)
-        self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
+        self.painting = PaintScheduler(self, blocks, queue, self.scroller, self.selection.clear)
         self.renderer = StripRenderer(self, blocks)
         parts = blocks, self.painting, self.scroller, self.selection
         self.folding = Folding(*parts, streams_thinking, show_thinking)

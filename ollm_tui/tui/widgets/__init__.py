@@ -18,7 +18,7 @@ from ollm_tui.tui.widgets.chrome import (
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.messages import InputReady, ShownAgain
 from ollm_tui.tui.widgets.paste import PasteStore, long_summary, needs_folding
-from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets.stand_ins import from_editor, has_reserved_characters, to_editor, to_signs
 from ollm_tui.tui.widgets.styled_once import StyledOnce
 from ollm_tui.tui.widgets.text_field import (
     TextField,
@@ -46,11 +46,11 @@ __all__ = [
     "ShownAgain",
     "StyledOnce",
     "TextField",
-    "cannot_be_held",
     "cut",
     "cut_start",
     "fit",
     "from_editor",
+    "has_reserved_characters",
     "letters",
     "long_summary",
     "needs_folding",

@@ -5,7 +5,7 @@ from typing import Final
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.lazy import lazy_re
-from ollm_tui.tui.widgets.stand_ins import cannot_be_held
+from ollm_tui.tui.widgets.stand_ins import has_reserved_characters
 
 FOLD_OVER_LINES: Final = 20
 FOLD_OVER_CHARACTERS: Final = 8000
@@ -47,7 +47,7 @@ class PasteStore:
         return "".join([*pieces, self._as_text(text)])
 
     def _as_text(self, text: str) -> str:
-        is_long = len(text) > FOLD_OVER_CHARACTERS or cannot_be_held(text)
+        is_long = len(text) > FOLD_OVER_CHARACTERS or has_reserved_characters(text)
         return self.fold(text, always=True) if is_long or self.unfold(text) != text else text
 
     def spans(self, line: str) -> list[tuple[int, int]]:
@@ -64,7 +64,9 @@ class PasteStore:
 def needs_folding(text: str) -> bool:
     """Whether a text is too long to stand in the input, or cannot be held there."""
     lines = text.count("\n") + (not text.endswith("\n"))
-    return lines > FOLD_OVER_LINES or len(text) > FOLD_OVER_CHARACTERS or cannot_be_held(text)
+    return (
+        lines > FOLD_OVER_LINES or len(text) > FOLD_OVER_CHARACTERS or has_reserved_characters(text)
+    )
 
 
 def long_summary(text: str) -> str:

@@ -47,7 +47,7 @@ def to_signs(text: str) -> str:
     return text.translate(_SIGNS)
 
 
-def cannot_be_held(text: str) -> bool:
+def has_reserved_characters(text: str) -> bool:
     """Whether the text contains a character that is used to hold others."""
     if text.isascii():
         return False

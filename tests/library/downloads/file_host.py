@@ -17,7 +17,7 @@ def content(size: int, seed: int = 1) -> bytes:
 
 
 @dataclass
-class Sending:
+class SendBuilder:
     """One answer before it goes out; a lie changes it."""
 
     status: int
@@ -31,7 +31,7 @@ class Sending:
     stalls_at: int | None = None
 
 
-Lie = Callable[["FileHost", Sending, random.Random], None]
+Lie = Callable[["FileHost", SendBuilder, random.Random], None]
 
 
 @dataclass
@@ -65,19 +65,19 @@ class FileHost:
         self.asked.append(request.headers)
         lie = self.lies.pop(0) if self.lies else None
         if lie is becomes_another:
-            becomes_another(self, Sending(0, {}, b""), self.chance)
+            becomes_another(self, SendBuilder(0, {}, b""), self.chance)
         sending = self._truth(request.headers)
         if lie is not None and lie is not becomes_another:
             lie(self, sending, self.chance)
         await self._send(sending, reply)
 
-    def _truth(self, asked: Mapping[str, str]) -> Sending:
+    def _truth(self, asked: Mapping[str, str]) -> SendBuilder:
         headers = {"content-type": "application/octet-stream", "accept-ranges": "bytes"}
         status, part, start, end = asked_part(asked, len(self.data), self.etag)
         headers |= self.headers | {"etag": self.etag or ""} | dict(part)
-        return Sending(status, headers, self.data[start:end], start)
+        return SendBuilder(status, headers, self.data[start:end], start)
 
-    async def _send(self, sending: Sending, reply: Reply) -> None:
+    async def _send(self, sending: SendBuilder, reply: Reply) -> None:
         if sending.cut_at == -1:
             reply.cut()
         length = str(len(sending.body))
@@ -99,46 +99,46 @@ class FileHost:
         if sending.cut_at is not None or headers.get("content-length") not in (None, length):
             reply.cut()
 
-    def _pieces(self, sending: Sending) -> Iterator[tuple[int, bytes]]:
+    def _pieces(self, sending: SendBuilder) -> Iterator[tuple[int, bytes]]:
         end = len(sending.body) if sending.cut_at is None else sending.cut_at
         for start in range(0, end, self.piece):
             yield start, sending.body[start : min(end, start + self.piece)]
 
 
-def cut(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def cut(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.cut_at = chance.randrange(len(sending.body) + 1)
 
 
-def cut_before_head(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def cut_before_head(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.cut_at = -1
 
 
-def stall(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def stall(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.stalls_at = chance.randrange(len(sending.body) + 1)
 
 
-def weak_etag(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def weak_etag(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.headers["etag"] = f"W/{host.etag}"
     cut(host, sending, chance)
 
 
-def no_etag(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def no_etag(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.headers["etag"] = ""
     cut(host, sending, chance)
 
 
-def ignores_range(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def ignores_range(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     if sending.status == 206:
         sending.status, sending.body, sending.start = 200, host.data, 0
         sending.headers["content-range"] = ""
 
 
-def not_satisfiable(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def not_satisfiable(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.status, sending.body = 416, b""
     sending.headers["content-range"] = f"bytes */{len(host.data)}"
 
 
-def wrong_range(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def wrong_range(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     """Bytes of another place, under a name that tells so, or nothing at all."""
     if sending.status != 206:
         return
@@ -160,54 +160,54 @@ def wrong_range(host: FileHost, sending: Sending, chance: random.Random) -> None
         sending.body = host.data[shifted:]
 
 
-def too_short(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def too_short(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     """A length that is true of the body, which is not all of the file."""
     sending.body = sending.body[: chance.randrange(len(sending.body) + 1)]
 
 
-def too_long(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def too_long(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     """More than the file, without a length that says so."""
     sending.body += b"x" * chance.randrange(1, 100_000)
     sending.chunked = True
 
 
-def promises_more(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def promises_more(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.headers["content-length"] = str(len(sending.body) + chance.randrange(1, 100_000))
 
 
-def in_chunks(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def in_chunks(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.chunked = True
     cut(host, sending, chance)
 
 
-def other_bytes(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def other_bytes(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     """The right words about the wrong bytes."""
     if sending.body:
         at = chance.randrange(len(sending.body))
         sending.body = sending.body[:at] + bytes([sending.body[at] ^ 1]) + sending.body[at + 1 :]
 
 
-def becomes_another(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def becomes_another(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     """The file is replaced by one of the same size; the one after the lies is the first again."""
     changed = content(len(host.data), chance.randrange(10**6))
     host.become(changed, f'"{chance.randrange(10**6)}"')
 
 
-def packed(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def packed(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.headers["content-encoding"] = "gzip"
 
 
-def web_page(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def web_page(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.status, sending.body = 200, b"<html>Sign in</html>"
     sending.headers |= {"content-type": "text/html", "content-range": ""}
 
 
-def overloaded(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def overloaded(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.status, sending.body = chance.choice([429, 500, 502, 503]), b"later"
     sending.headers |= {"content-range": "", "retry-after": chance.choice(["", "3"])}
 
 
-def forbidden(host: FileHost, sending: Sending, chance: random.Random) -> None:
+def forbidden(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
     sending.status, sending.body = 403, b"no"
     sending.headers["content-range"] = ""
 

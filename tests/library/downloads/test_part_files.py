@@ -13,7 +13,7 @@ import pytest
 from ollm_tui.library.downloads.part_file import PartState, load_state, resumable_bytes, save_state
 from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.protocol.errors import ErrorCode
-from tests.library.downloads.file_host import FileHost, Sending, content
+from tests.library.downloads.file_host import FileHost, SendBuilder, content
 from tests.library.downloads.rig import Bench, bench
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +24,7 @@ DATA = content(SIZE)
 def stop_after(count: int) -> FileHost:
     """Give a server that stands still after so many bytes, once."""
 
-    def stall(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def stall(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.stalls_at = count
 
     return FileHost(DATA, lies=[stall], piece=count)

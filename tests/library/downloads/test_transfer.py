@@ -11,7 +11,7 @@ from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.library.downloads.transfer_run import MAX_VAIN_TRIES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads import file_host
-from tests.library.downloads.file_host import FileHost, Lie, Sending, content
+from tests.library.downloads.file_host import FileHost, Lie, SendBuilder, content
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
 from tests.support.http_server import Received, Reply, serve
 
@@ -22,7 +22,7 @@ NO_RANGES = "the server cannot resume, starting over"
 
 
 def cut_after(count: int, **headers: str) -> Lie:
-    def lie(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def lie(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.cut_at = min(count, len(sending.body))
         sending.headers |= headers
 
@@ -30,7 +30,7 @@ def cut_after(count: int, **headers: str) -> Lie:
 
 
 def says(**headers: str) -> Lie:
-    def lie(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def lie(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.headers |= {name.replace("_", "-"): value for name, value in headers.items()}
 
     return lie
@@ -211,7 +211,7 @@ async def test_a_rest_under_another_etag_is_not_used(tmp_path: Path) -> None:
 
 
 async def test_a_part_of_the_rest_is_gone_on_with(tmp_path: Path) -> None:
-    def less(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def less(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.headers["content-range"] = f"bytes 123000-199999/{SIZE}"
         sending.body = DATA[123_000:200_000]
 
@@ -224,10 +224,10 @@ async def test_a_part_of_the_rest_is_gone_on_with(tmp_path: Path) -> None:
 async def test_a_rest_of_a_file_of_unknown_length_is_not_taken_for_all_of_it(
     tmp_path: Path,
 ) -> None:
-    def in_pieces(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def in_pieces(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.chunked, sending.cut_at = True, 123_000
 
-    def less(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def less(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.headers["content-range"] = "bytes 123000-199999/*"
         sending.body = DATA[123_000:200_000]
 
@@ -279,7 +279,7 @@ async def test_parts_with_a_wrong_sum_have_an_end(tmp_path: Path) -> None:
 
 
 async def test_a_body_of_unknown_length_needs_an_end_that_can_be_seen(tmp_path: Path) -> None:
-    def until_close(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def until_close(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.headers["content-length"] = ""
         sending.cut_at = 1000
 
@@ -320,7 +320,7 @@ async def test_a_server_that_drips_is_progress_only_by_the_percent(tmp_path: Pat
 
 
 async def test_a_busy_server_says_when_to_come_back(tmp_path: Path) -> None:
-    def busy(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def busy(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.status, sending.body = 503, b"later"
         sending.headers["retry-after"] = "17"
 
@@ -331,7 +331,7 @@ async def test_a_busy_server_says_when_to_come_back(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_stands_still_is_asked_again(tmp_path: Path) -> None:
-    def stands(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    def stands(host: FileHost, sending: SendBuilder, chance: random.Random) -> None:
         sending.stalls_at = 131_072
 
     async with bench(tmp_path, FileHost(DATA, lies=[stands]), IMPATIENT) as b:

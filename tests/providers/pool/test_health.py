@@ -82,7 +82,7 @@ class PoolHealth(RuleBasedStateMachine):
     @rule(data=st.data())
     def answer(self, data: st.DataObject) -> None:
         request = data.draw(st.sampled_from(self.open))
-        request.attempt.answered()
+        request.attempt.note_answer()
         known = self.known[request.member]
         known.dead_until, known.failures, known.trial = None, 0, None
 
@@ -212,11 +212,11 @@ def test_a_trial_that_is_given_up_leaves_the_member_due() -> None:
 def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
     tracker = HealthTracker(3, clock=lambda: 0.0, jitter=lambda: 0.5)
     with tracker.attempt(0) as attempt:
-        attempt.answered()
+        attempt.note_answer()
     before = tracker.order(range(3))
     for member in before:
         with tracker.attempt(member, takes_turn=False) as attempt:
-            attempt.answered()
+            attempt.note_answer()
     assert tracker.order(range(3)) == before
     with tracker.attempt(before[0], takes_turn=False) as attempt:
         attempt.failed()

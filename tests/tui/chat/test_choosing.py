@@ -9,8 +9,8 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.dialogs.help import Help
 from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry
-from ollm_tui.tui.models.picker import PickModel
-from ollm_tui.tui.theming.pick_dialog import PickTheme
+from ollm_tui.tui.models.picker import ModelPicker
+from ollm_tui.tui.theming.pick_dialog import ThemePicker
 from tests.tui.screens import staged
 from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 
@@ -25,7 +25,7 @@ async def test_the_picker_chooses_the_model_that_answers(config: Path) -> None:
     async with staged(config, two_models()) as stage:
         await stage.pilot.press("ctrl+l")
         await stage.settle()
-        assert isinstance(stage.app.screen, PickModel)
+        assert isinstance(stage.app.screen, ModelPicker)
         await stage.type("gem")
         await stage.pilot.press("enter")
         await stage.settle()
@@ -78,7 +78,7 @@ async def test_a_theme_is_put_on_and_remembered(config: Path) -> None:
 async def test_the_theme_list_shows_a_theme_and_takes_it_back(config: Path) -> None:
     async with staged(config) as stage:
         await stage.ask("/theme")
-        assert isinstance(stage.app.screen, PickTheme)
+        assert isinstance(stage.app.screen, ThemePicker)
         await stage.pilot.press("down")
         await stage.settle()
         assert stage.app.theme == "ember"

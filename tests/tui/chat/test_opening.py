@@ -11,7 +11,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.models.picker import ModelPicker
 from ollm_tui.tui.painters import parser
 from tests.tui.screens import RecordingOpener, Stage, is_ready, services, staged
 from tests.tui.scripted import FIRST, ScriptedClient, ScriptedRuntime
@@ -143,7 +143,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_reported(config: Path)
                 await pilot.pause(0.005)
         await pilot.press("f4")
         await pilot.pause()
-        assert isinstance(app.screen, PickModel)
+        assert isinstance(app.screen, ModelPicker)
         notes = [block.source.text for block in screen.transcript.block_list.blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
 

@@ -7,7 +7,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.profiles import Profiles
-from ollm_tui.tui.chat.profile_dialog import PickProfile
+from ollm_tui.tui.chat.profile_dialog import ProfilePicker
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 from tests.tui.svg import SvgSnapshot
@@ -41,7 +41,7 @@ def with_profiles(config: Path, text: str) -> ScriptedRuntime:
 async def opened(stage: Stage) -> None:
     await stage.ask("/profile")
     await stage.settle()
-    assert isinstance(stage.app.screen, PickProfile)
+    assert isinstance(stage.app.screen, ProfilePicker)
 
 
 async def test_a_profile_is_chosen_from_the_list_and_saved_again(config: Path) -> None:

@@ -17,7 +17,7 @@ async def test_a_snippet_is_written_inserted_filled_and_removed(
     config: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "snippets"
-    async with staged(config, snippets=folder) as stage:
+    async with staged(config, snippets_dir=folder) as stage:
         await stage.ask("/snippet add greet !echo {{name}} and {{other}}")
         assert (folder / "greet.md").read_text() == "!echo {{name}} and {{other}}"
         await stage.ask("/snippet greet")

@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.tools import ToolCall, ToolResult
 from ollm_tui.tui.links.open_dialog import OpenLink
-from ollm_tui.tui.links.pick_dialog import PickLink
+from ollm_tui.tui.links.pick_dialog import LinkPicker
 from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch
 from tests.tui.links.test_links import click, dialog, shown_address
 from tests.tui.screens import Stage, staged
@@ -99,7 +99,7 @@ async def test_f8_lists_what_was_found_after_the_links_of_the_answer(tmp_path: P
         await used_the_web(stage)
         await stage.pilot.press("f8")
         await stage.settle()
-        assert isinstance(stage.app.screen, PickLink)
+        assert isinstance(stage.app.screen, LinkPicker)
         for words in (f"({PAGE.url})", "A title that goes on", f"({FOUND.results[2].url})"):
             assert words in stage.screen_text
 

@@ -108,7 +108,7 @@ async def test_pictures_come_back_with_the_draft_after_a_crash(
     (tmp_path / "cat.png").write_bytes(png(11))
     (tmp_path / "gone.png").write_bytes(png(12))
     folder = tmp_path / "drafts"
-    async with staged(config, drafts=folder) as stage:
+    async with staged(config, drafts_dir=folder) as stage:
         kept, composer = Kept(stage, None), stage.chat.composer
         await kept.go_to("c1")
         attaching = stage.controller.attaching
@@ -128,7 +128,7 @@ async def test_pictures_come_back_with_the_draft_after_a_crash(
     for name, data in left.items():
         (folder / name).write_bytes(data)
     (tmp_path / "gone.png").unlink()
-    async with staged(config, drafts=folder) as stage:
+    async with staged(config, drafts_dir=folder) as stage:
         value = await come_back(stage, Kept(stage, None))
         assert value.startswith("see [Image #")
         assert value.endswith("] and [Image #9]")

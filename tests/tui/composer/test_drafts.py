@@ -97,7 +97,7 @@ class Kept:
 
 
 async def test_each_chat_has_its_own_draft(config: Path, tmp_path: Path) -> None:
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept, composer = Kept(stage, "c1"), stage.chat.composer
         composer.insert_pasted(LONG)
         await kept.saved(LONG)
@@ -110,7 +110,7 @@ async def test_each_chat_has_its_own_draft(config: Path, tmp_path: Path) -> None
         assert await kept.go_to("c2") == "for the second"
         await stage.pilot.press("enter")
         await kept.saved("")
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept = Kept(stage, None)
         assert await kept.go_to("c2") == ""
         assert await kept.go_to("c1") == draft  # folded again
@@ -120,7 +120,7 @@ async def test_each_chat_has_its_own_draft(config: Path, tmp_path: Path) -> None
 async def test_what_was_sent_is_no_draft_when_its_chat_is_shown_anew(
     config: Path, tmp_path: Path
 ) -> None:
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept = Kept(stage, "c1")
         await kept.go_to("c1")
         stage.chat.composer.insert("/branch")
@@ -133,7 +133,7 @@ async def test_what_was_sent_is_no_draft_when_its_chat_is_shown_anew(
 async def test_what_began_a_new_chat_is_no_draft_of_the_one_before(
     config: Path, tmp_path: Path, between: str | None
 ) -> None:
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept = Kept(stage, "c1")
         await kept.go_to("c1")
         stage.chat.composer.insert("/new")
@@ -145,14 +145,14 @@ async def test_what_began_a_new_chat_is_no_draft_of_the_one_before(
 
 async def test_the_last_draft_is_written_as_the_app_ends(config: Path, tmp_path: Path) -> None:
     folder = DraftFolder(tmp_path / "drafts")
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept = Kept(stage, "c1")
         await kept.go_to("c1")
         stage.chat.composer.insert("/quit")
         await kept.saved("/quit")
         stage.chat.composer.load_draft("")
     assert folder.read("c1") == ""
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         await Kept(stage, "c1").go_to("c1")
         stage.chat.composer.insert("half a sent")
     assert folder.read("c1") == "half a sent"
@@ -162,7 +162,7 @@ async def test_a_draft_that_is_being_saved_as_the_app_ends_is_written(
     config: Path, tmp_path: Path
 ) -> None:
     folder = DraftFolder(tmp_path / "drafts")
-    async with staged(config, drafts=tmp_path / "drafts") as stage:
+    async with staged(config, drafts_dir=tmp_path / "drafts") as stage:
         kept = Kept(stage, "c1")
         await kept.go_to("c1")
         stage.chat.composer.insert("/quit")
@@ -179,7 +179,7 @@ async def test_a_draft_that_is_being_saved_as_the_app_ends_is_written(
 
 async def test_a_chat_that_is_not_saved_keeps_no_draft(config: Path, tmp_path: Path) -> None:
     folder = tmp_path / "drafts"
-    async with staged(config, drafts=folder) as stage:
+    async with staged(config, drafts_dir=folder) as stage:
         kept = Kept(stage, NEW)
         stage.chat.composer.insert("secret")
         await kept.saved("secret")

@@ -10,11 +10,11 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.frontend.consent import ARMED_AFTER_S
 from ollm_tui.linear.approver import LinearApprover
 from ollm_tui.protocol.tools import Approval, ToolCall
-from ollm_tui.tools.ask_person import AskPerson, PreparedQuestion
-from ollm_tui.tools.prepared import PersonQuestion
+from ollm_tui.tools.ask_person import AskUser, PreparedQuestion
+from ollm_tui.tools.prepared import UserQuestion
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.approver import ScreenApprover
-from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
+from ollm_tui.tui.dialogs.asked_by_model import ModelQuestionDialog
 from tests.linear.test_questions import Answered, Typist
 from tests.support.engine import needs_engine
 from tests.support.tools import ScriptedTool
@@ -22,13 +22,13 @@ from tests.tui.chat.test_web_tools import write_model
 from tests.tui.dialogs.asking import typist
 from tests.tui.screens import staged_for_real
 
-QUESTION = PersonQuestion("Which city?\x1b[31m\u202e", ("Wien", "Oslo"))
+QUESTION = UserQuestion("Which city?\x1b[31m\u202e", ("Wien", "Oslo"))
 CALL = ToolCall(id="c1", name="ask_person", args={"question": "Which city?"})
 
 
 async def test_it_looks_like_no_approval_and_a_paused_typist_answers() -> None:
     async with typist() as (app, pilot):
-        dialog = AskedByModel(QUESTION, clock=lambda: app.now)
+        dialog = ModelQuestionDialog(QUESTION, clock=lambda: app.now)
         app.push_screen(dialog)
         await pilot.pause()
         await pilot.pause()
@@ -61,7 +61,7 @@ async def test_it_looks_like_no_approval_and_a_paused_typist_answers() -> None:
 
 async def test_escape_is_no_answer_at_any_time() -> None:
     async with typist() as (app, pilot):
-        dialog = AskedByModel(QUESTION, clock=lambda: app.now)
+        dialog = ModelQuestionDialog(QUESTION, clock=lambda: app.now)
         app.push_screen(dialog)
         await pilot.pause()
         await pilot.press("escape")
@@ -88,11 +88,11 @@ async def test_it_waits_in_one_queue_with_approvals_and_no_mode_answers_it() -> 
         async with anyio.create_task_group() as group:
             group.start_soon(ask)
             with anyio.fail_after(10):
-                while not isinstance(app.screen, AskedByModel):
+                while not isinstance(app.screen, ModelQuestionDialog):
                     await pilot.pause()
                 group.start_soon(approve)
                 await pilot.pause()
-                assert isinstance(app.screen, AskedByModel)
+                assert isinstance(app.screen, ModelQuestionDialog)
                 await pilot.press("escape")
                 while not isinstance(app.screen, ApproveTool):
                     await pilot.pause()
@@ -124,13 +124,13 @@ async def test_a_screen_reader_hears_it_and_a_line_answers(typed: str | None, co
 @pytest.mark.engine
 @needs_engine
 async def test_a_model_asks_and_reads_the_answer(tmp_path: Path) -> None:
-    write_model(tmp_path, AskPerson.schema.name, question="Which page do you mean?")
+    write_model(tmp_path, AskUser.schema.name, question="Which page do you mean?")
     flags = Flags(model="embedded://reader", tools=("ask_person",))
     async with staged_for_real(tmp_path, {"OLLAMA_HOST": "http://127.0.0.1:9"}, flags) as stage:
         await stage.send("Read the page, please.")
         await stage.until("The model has a question", "Which page do you mean?")
         dialog = stage.app.screen
-        assert isinstance(dialog, AskedByModel)
+        assert isinstance(dialog, ModelQuestionDialog)
         dialog._arming._armed_at = 0.0
         dialog._say_when_armed()
         await stage.until("Enter answers")

@@ -12,8 +12,8 @@ from ollm_tui.tui.chat.compacting.context import ContextFull
 from ollm_tui.tui.chat.media_consent import LeaveOutMedia
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
-from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.dialogs.questions import ChoiceDialog, ChoiceRow
+from ollm_tui.tui.downloads.variant_picker import VariantPicker
 from tests.tui.screens import staged
 from tests.tui.scripted_chats import FIGURES
 from tests.tui.size_scenes import CALL, SCENES, every_runtime
@@ -40,7 +40,7 @@ async def test_the_choice_of_a_file_without_its_parts_takes_what_comes_late(
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
         await SCENES["choice of a file"](stage)
         dialog = stage.app.screen
-        assert isinstance(dialog, PickVariant)
+        assert isinstance(dialog, VariantPicker)
         await dialog.query("*").remove()
         await dialog._ask().wait()
         assert stage.app._exception is None
@@ -89,7 +89,7 @@ async def test_a_key_pressed_many_times_at_once_closes_one_dialog(
     make: Callable[[], ApproveTool | ContextFull], tmp_path: Path
 ) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
-        below = Choose("How long?", [ChoiceRow("a", "A while")], "Enter load")
+        below = ChoiceDialog("How long?", [ChoiceRow("a", "A while")], "Enter load")
         stage.app.push_screen(below)
         await stage.settle()
         dialog = make()

@@ -8,9 +8,9 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tools.memory.edit_notes import EditNotes
 from ollm_tui.tools.memory.notes import LastingNotes
-from ollm_tui.tools.prepared import PersonQuestion
+from ollm_tui.tools.prepared import UserQuestion
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
+from ollm_tui.tui.dialogs.asked_by_model import ModelQuestionDialog
 from tests.mcp.test_reading import SCOPE
 from tests.tui.screens import Stage, staged
 from tests.tui.svg import SvgSnapshot
@@ -21,15 +21,15 @@ CHANGE: JsonObject = {
     "text": "Speaks German and Dutch, not\u202e French.",
 }
 QUESTIONS = {
-    "choices": PersonQuestion(
+    "choices": UserQuestion(
         "For which of your projects do I write the letter, and how formal should it be?",
         ("The choir, to all members", "The garden, as formal as the last one", "Neither\u200b"),
     ),
-    "words": PersonQuestion("Which city?", ()),
+    "words": UserQuestion("Which city?", ()),
 }
 
 
-async def armed(stage: Stage, dialog: AskedByModel | ApproveTool) -> None:
+async def armed(stage: Stage, dialog: ModelQuestionDialog | ApproveTool) -> None:
     """Let the person have stopped typing."""
     stage.app.push_screen(dialog)
     await stage.settle()
@@ -43,7 +43,7 @@ async def test_the_question_of_a_model_looks_as_drawn(
     kind: str, svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
     async with staged(tmp_path / "config.toml") as stage:
-        dialog = AskedByModel(QUESTIONS[kind])
+        dialog = ModelQuestionDialog(QUESTIONS[kind])
         await armed(stage, dialog)
         if kind == "choices":
             await stage.pilot.press("2")

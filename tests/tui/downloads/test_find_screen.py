@@ -22,7 +22,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.progress import Sleep
-from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.downloads.variant_picker import VariantPicker
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedRuntime
 from tests.tui.scripted_fetching import (
@@ -199,7 +199,7 @@ async def test_enter_takes_what_is_known_before_a_name_that_may_not_exist(tmp_pa
         assert "qwen3  pull it on Ollama" in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
-        assert isinstance(stage.app.screen, PickVariant)
+        assert isinstance(stage.app.screen, VariantPicker)
 
 
 async def test_unknown_words_are_reported_as_unknown(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ async def test_a_repository_is_looked_into_before_anything_is_fetched(tmp_path: 
         assert "available at huggingface.co" in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
-        assert isinstance(stage.app.screen, PickVariant)
+        assert isinstance(stage.app.screen, VariantPicker)
         await stage.pilot.press("enter")
         await stage.settle()
         (origin,) = stage.runtime.downloads.origins

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.tui.downloads.find_screen import FindModels
-from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.downloads.variant_picker import VariantPicker
 from tests.support.corpus import CORPUS, needs_corpus
 from tests.support.fake_hub import Answer, FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
@@ -42,7 +42,7 @@ class Scene(RealStage):
     async def choose(self, first: str) -> None:
         """Look into the marked row and wait for what it has."""
         await self.pilot.press("enter")
-        await self.until(first, test=lambda: isinstance(self.app.screen, PickVariant))
+        await self.until(first, test=lambda: isinstance(self.app.screen, VariantPicker))
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.download_targets import DownloadTarget
-from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.downloads.variant_picker import VariantPicker
 from ollm_tui.tui.keys.keymap import Keymap
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedRuntime
@@ -72,7 +72,7 @@ async def choosing(
 ) -> AsyncIterator[Choosing]:
     async with staged(folder / "config.toml", ScriptedRuntime(), size=size) as stage:
         chosen = Choosing(stage)
-        dialog = PickVariant(offer, hub or ScriptedHub(), ModelFits(machine), Keymap())
+        dialog = VariantPicker(offer, hub or ScriptedHub(), ModelFits(machine), Keymap())
         stage.app.push_screen(dialog, chosen.take)
         await stage.settle()
         yield chosen

@@ -67,7 +67,7 @@ async def test_a_key_that_is_early_says_so_and_opens_its_list_then(config: Path)
         with anyio.fail_after(5):
             while stage.app.screen is stage.chat:
                 await stage.pilot.pause()
-        assert type(stage.app.screen).__name__ == "PickModel"
+        assert type(stage.app.screen).__name__ == "ModelPicker"
 
 
 @pytest.mark.parametrize(

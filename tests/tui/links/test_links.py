@@ -8,7 +8,7 @@ from textual import events
 
 from ollm_tui.tui.dialogs.reading import Reading
 from ollm_tui.tui.links.open_dialog import OpenLink
-from ollm_tui.tui.links.pick_dialog import PickLink
+from ollm_tui.tui.links.pick_dialog import LinkPicker
 from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.tui.screens import RecordingOpener, Stage, staged
@@ -298,7 +298,7 @@ async def test_the_links_of_the_newest_answer_are_listed(config: Path) -> None:
         await answer(stage, "[one](https://a.example/1)\n\n- https://b.example/2 [x](vscode://y)")
         await stage.pilot.press("f8")
         await stage.settle()
-        assert isinstance(stage.app.screen, PickLink)
+        assert isinstance(stage.app.screen, LinkPicker)
         assert "one (https://a.example/1)" in stage.screen_text
         assert "x (vscode://y)" in stage.screen_text
         assert "old.example" not in stage.screen_text
@@ -332,7 +332,7 @@ async def test_the_command_lists_them_too_or_says_that_there_are_none(config: Pa
         assert "The last answer has no links" in stage.screen_text
         await answer(stage, "https://a.example")
         await stage.ask("/links")
-        assert isinstance(stage.app.screen, PickLink)
+        assert isinstance(stage.app.screen, LinkPicker)
 
 
 SCENES = {

@@ -13,7 +13,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.dialogs.armed import WAITING
-from ollm_tui.tui.dialogs.questions import Choose, YesNoDialog
+from ollm_tui.tui.dialogs.questions import ChoiceDialog, YesNoDialog
 from ollm_tui.tui.models import operations
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName
@@ -56,7 +56,7 @@ async def test_loading_asks_how_long_and_goes_on_when_the_screen_is_left(tmp_pat
     scripted.manager.held = anyio.Event()
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "down", "f6")
-        assert isinstance(stage.app.screen, Choose)
+        assert isinstance(stage.app.screen, ChoiceDialog)
         assert "Until unloaded" in stage.screen_text
         await press(stage, "end", "enter")
         assert scripted.manager.done == [("load", LLAVA, "-1")]
@@ -292,7 +292,7 @@ async def test_what_cannot_be_done_is_in_no_hint_and_says_why_on_request(tmp_pat
         await press(stage, "f8")
         assert "vLLM cannot delete models." in stage.screen_text
         await press(stage, "f2")
-        assert isinstance(stage.app.screen, Choose)
+        assert isinstance(stage.app.screen, ChoiceDialog)
         for words in ("vLLM cannot drop models from memory.", "vLLM cannot copy models."):
             assert words in stage.screen_text
         # the first that can be done is marked, the others cannot be
@@ -307,7 +307,7 @@ async def test_the_menu_does_what_is_chosen(tmp_path: Path) -> None:
         lines = stage.screen_text.splitlines()
         assert any("Unload" in line and "F7" in line for line in lines)
         screen = stage.app.screen
-        assert isinstance(screen, Choose)
+        assert isinstance(screen, ChoiceDialog)
         await press(stage, "end", "up", "enter")
         assert len(scripted.manager.done) + len(stage.app.screen_stack) > 2
         assert page(stage) is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.dialogs.questions import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopyDialog
 from tests.tui.chat.test_snapshots import ANSWER
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import finish, text
@@ -38,7 +38,7 @@ async def too_large(stage: Stage) -> None:
     await stage.pilot.press("alt+up", "c")
     await stage.settle()
     question = stage.app.screen
-    assert isinstance(question, SaveCopy)
+    assert isinstance(question, SaveCopyDialog)
     question._arming._armed_at = 0.0
     question._say_when_armed()
 
@@ -58,7 +58,7 @@ async def test_going_through_the_chat_looks_as_drawn(
     state: str, size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
     config, copies = tmp_path / "config.toml", Path("/home/sky/.local/share/ollm/copies")
-    async with staged(config, size=size, copies=copies) as stage:
+    async with staged(config, size=size, copies_dir=copies) as stage:
         await stage.ask("Why is the sky blue?")
         stage.client.give(text(ANSWER), finish())
         await stage.settle()

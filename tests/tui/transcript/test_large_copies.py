@@ -7,7 +7,7 @@ import anyio
 import pytest
 from textual import events
 
-from ollm_tui.tui.dialogs.questions import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopyDialog
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import finish, text
 from tests.tui.transcript.reading import press
@@ -25,13 +25,13 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
     config: Path, tmp_path: Path
 ) -> None:
     copies = tmp_path / "copies"
-    async with staged(config, copies=copies) as stage:
+    async with staged(config, copies_dir=copies) as stage:
         await stage.ask("long?")
         long = "\n\n".join(f"paragraph {number}" for number in range(8000))
         stage.client.give(text(long), finish())
         await stage.settle()
         await press(stage, "alt+up", "c")
-        assert isinstance(stage.app.screen, SaveCopy)
+        assert isinstance(stage.app.screen, SaveCopyDialog)
         assert "15,999 lines" in stage.screen_text
         await press(stage, "escape")
         assert not copies.exists()
@@ -49,25 +49,25 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
 
 async def test_keys_on_their_way_to_the_input_write_no_file(config: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
-    async with staged(config, copies=copies) as stage:
+    async with staged(config, copies_dir=copies) as stage:
         await stage.ask("long?")
         stage.client.give(text("word " * 40_000), finish())
         await stage.settle()
         await press(stage, "alt+up", "c")
         await answer(stage, "y", after_s=0)
         await answer(stage, "enter", after_s=0)
-        assert isinstance(stage.app.screen, SaveCopy)
+        assert isinstance(stage.app.screen, SaveCopyDialog)
         await answer(stage, "enter")
-        assert isinstance(stage.app.screen, SaveCopy)
+        assert isinstance(stage.app.screen, SaveCopyDialog)
         await answer(stage, "escape")
-        assert not isinstance(stage.app.screen, SaveCopy)
+        assert not isinstance(stage.app.screen, SaveCopyDialog)
         assert not copies.exists()
 
 
 async def test_a_copy_that_cannot_be_written_is_reported(config: Path, tmp_path: Path) -> None:
     in_the_way = tmp_path / "copies"
     in_the_way.write_text("a file")
-    async with staged(config, copies=in_the_way) as stage:
+    async with staged(config, copies_dir=in_the_way) as stage:
         await stage.ask("long?")
         stage.client.give(text("word " * 40_000), finish())
         await stage.settle()
@@ -83,7 +83,7 @@ async def test_a_copy_that_cannot_be_written_is_reported(config: Path, tmp_path:
 async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
     config: Path, tmp_path: Path
 ) -> None:
-    async with staged(config, copies=tmp_path / "copies") as stage:
+    async with staged(config, copies_dir=tmp_path / "copies") as stage:
         view = stage.chat.transcript
         for number in range(300):
             view.add_answer(f"w{number}")
@@ -93,7 +93,7 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
         await stage.pilot.press("alt+up", "v", "a", "c")
         stage.controller.start_new()
         with anyio.fail_after(20):
-            while not isinstance(stage.app.screen, SaveCopy):
+            while not isinstance(stage.app.screen, SaveCopyDialog):
                 await stage.pilot.pause()
         await answer(stage, "y")
         with anyio.fail_after(5):

@@ -264,7 +264,7 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
             await pilot.pause()
             now += 0.01
         now += typed_for
-        transcript.painting.make_way()
+        transcript.painting.yield_to_input()
         transcript.append("a", "two")
         for _ in range(20):
             await pilot.pause(0.01)

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets.stand_ins import from_editor, has_reserved_characters, to_editor, to_signs
 
 
 def test_every_control_character_is_held_as_one_cell_and_given_back() -> None:
@@ -32,5 +32,5 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
     shown = to_signs(held)
     assert len(shown) == len(text)
     assert all(line.splitlines() in ([line], []) for line in held.split("\n"))
-    if not cannot_be_held(text):
+    if not has_reserved_characters(text):
         assert from_editor(held) == text

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from ollm_tui.dataclass import dataclass
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.tokens.limits import (
@@ -23,10 +24,10 @@ from ollm_tui.tokens.limits import (
     SendEverything,
     WindowSource,
 )
-from ollm_tui.tui.chat.compacting.flow import ChatCompacting
+from ollm_tui.tui.chat.compacting.flow import CompactionController
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Dialogs, Passage, Reading
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 
 NEW_CHAT: Final = "new"
 COMPACT: Final = "compact"
@@ -48,7 +49,7 @@ RemedyChoice: TypeAlias = ContextRemedy | Literal["new", "compact"] | None
 
 
 class ContextFull(ArmedDialog[RemedyChoice]):
-    """Returns the chosen remedy; the person may be typing again when everything is counted."""
+    """Returns the chosen remedy; the user may be typing again when everything is counted."""
 
     CONSENTS: ClassVar[frozenset[str]] = frozenset("clwdsn")
 
@@ -183,11 +184,11 @@ class ContextRemedies:
     dialogs: Dialogs
     say: Say
     new_chat: Callable[[], None]
-    compacting: ChatCompacting
+    compacting: CompactionController
 
     def show(self) -> None:
         """Count, then show."""
-        self.dialogs.run(reported(self._measure(), self.say), "context")
+        self.dialogs.run(report_errors(self._measure(), self.say), "context")
 
     async def _measure(self) -> None:
         figures = await self.session.runtime.measure(self.session.client.conversation)
@@ -210,7 +211,7 @@ class ContextRemedies:
         if isinstance(choice, LeaveOutTurns) and self.compacting.is_saved:
             self.compacting.leave_out()  # which a saved chat keeps when it is opened again
             return
-        self.session.runtime.take_way_out(self.session.client.conversation, choice)
+        self.session.runtime.apply_remedy(self.session.client.conversation, choice)
         self.say(_done(choice))
         self.status.show_session()
         if choice != SendEverything():

@@ -1,4 +1,4 @@
-"""`ChatCompacting`: from `/compact` to a chat with more room, with a question in between.
+"""`CompactionController`: from `/compact` to a chat with more room, with a question in between.
 
 Its dialogs are loaded when they are shown.
 """
@@ -15,11 +15,12 @@ from ollm_tui.frontend.compaction import (
     is_saved,
     proposal_words,
 )
+from ollm_tui.frontend.notes import report_errors
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from ollm_tui.tui.dialogs import Dialogs, Passage
-from ollm_tui.tui.services import Say, reported
+from ollm_tui.tui.services import Say
 
 if TYPE_CHECKING:
     from ollm_tui.chat.summary import SummaryProgress
@@ -34,8 +35,8 @@ _SUMMARY_LETTERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class ChatCompacting:
-    """Has the older messages summarised or left out, once the person has seen what that means."""
+class CompactionController:
+    """Has the older messages summarised or left out, once the user has seen what that means."""
 
     session: ChatSession
     queue: PromptQueue
@@ -75,7 +76,7 @@ class ChatCompacting:
         elif self.session.model is None:
             self.say("No model is selected.", "error")
         else:
-            self.dialogs.run(reported(self._held(work), self.say), "view", is_exclusive=True)
+            self.dialogs.run(report_errors(self._held(work), self.say), "view", is_exclusive=True)
 
     async def _held(self, work: Callable[[], Coroutine[Any, Any, bool]]) -> None:
         """Keep prompts waiting meanwhile; send a question again whose prompt failed before."""

@@ -1,10 +1,8 @@
-"""Commands that a person types after a `!`: asked about, run, shown, and kept in the chat."""
+"""Commands that the user types after a `!`: asked about, run, shown, and kept in the chat."""
 
 from collections.abc import Callable
 from itertools import count
 from typing import Final
-
-import anyio
 
 from ollm_tui.chat.command_output import command_message, outcome_of, shown_output
 from ollm_tui.dataclass import dataclass, field
@@ -12,6 +10,7 @@ from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.shell.command import run_command
+from ollm_tui.tasks import cancelled_by
 from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import ScreenApprover
@@ -64,12 +63,8 @@ class ShellCommands:
 
     async def _is_allowed(self, command: str, folder: str, signal: AbortSignal) -> bool:
         """Ask; a stop closes the question, which then counts as a no."""
-        with anyio.CancelScope() as scope:
-            unsubscribe = signal.subscribe(scope.cancel)
-            try:
-                return await self.approver.approve_command(command, folder)
-            finally:
-                unsubscribe()
+        with cancelled_by(signal):
+            return await self.approver.approve_command(command, folder)
         return False
 
     def _shows(self, block: str) -> Callable[[str], None]:

@@ -15,7 +15,7 @@ from ollm_tui.tui.chat.prompting.snippets import snippets_on_screen
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.composer import (
     NEW,
-    Attaching,
+    Attachments,
     DraftFolder,
     DraftKeeper,
     ExternalEditor,
@@ -52,14 +52,14 @@ class WritingTools:
         )
         services = parts.services
         self.snippets = snippets_on_screen(
-            SnippetFolder(services.snippets or services.config_file.parent / "snippets"),
+            SnippetFolder(services.snippets_dir or services.config_file.parent / "snippets"),
             parts.composer,
             self.editor,
             parts.dialogs,
             parts.hints,
             say,
         )
-        folder = parts.services.drafts
+        folder = parts.services.drafts_dir
         self.drafts = DraftKeeper(
             parts.composer,
             parts.dialogs,
@@ -85,7 +85,7 @@ class WritingTools:
         """Return what the commands open."""
         return {"editor": self.editor.edit_draft, "queue": lambda _: self.show_queue()}
 
-    def acts(self, attaching: Attaching) -> Mapping[ChatAct, Callable[[], Any]]:
+    def acts(self, attaching: Attachments) -> Mapping[ChatAct, Callable[[], Any]]:
         """Return what the keys do."""
         return {
             "edit_draft": self.editor.edit_draft,

@@ -1,7 +1,7 @@
-"""`Gathering`: what a connection receives between two reads, which is passed on once for a frame.
+"""`ReadCoalescer`: gathers what a connection receives, to pass it on once a frame.
 
-What is passed on costs far more than to receive it. So what comes faster than at `SLOW_RATE` waits
-until its frame is due, and no longer than until the reply is whole.
+Passing data on costs far more than receiving it. Data that comes faster than `SLOW_RATE` waits for
+its frame, but no longer than until the reply is whole.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 _EVENT_ENDS = b"}\n", b"}\r\n"
 
 
-class Gathering:
+class ReadCoalescer:
     """Reads a connection with a pause between two reads."""
 
     def __init__(self, inner: httpcore.AsyncNetworkStream, *, is_secure: bool) -> None:

@@ -17,7 +17,7 @@ import httpcore
 import pytest
 from httpcore._backends.anyio import AnyIOStream
 
-from ollm_tui.providers import gathering
+from ollm_tui.providers import read_coalescer
 from ollm_tui.providers.watched_stream import WatchedStream
 
 
@@ -46,14 +46,14 @@ async def nothing() -> None: ...
 @pytest.fixture
 def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no pause be over before the read that is to wait for it, however busy the machine."""
-    monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    monkeypatch.setattr(read_coalescer, "time", SimpleNamespace(monotonic=lambda: 1000.0))
 
 
 @pytest.mark.parametrize("hurries", [True, False])
 async def test_the_end_of_a_reply_does_not_wait(
     hurries: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", 3600.0)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 3600.0)
     pieces = Pieces()
     stream = WatchedStream(pieces, nothing)
     stream.gathers = True
@@ -96,10 +96,10 @@ async def waiting(stream: WatchedStream, far: socket.socket) -> AsyncIterator[li
     async def read() -> None:
         received.append(await stream.read(1_000_000))
 
-    stream._gathering._may_read_at = time.monotonic() + 3600
+    stream._coalescer._may_read_at = time.monotonic() + 3600
     async with anyio.create_task_group() as group:
         group.start_soon(read)
-        await until(lambda: stream._gathering._watched is not None)
+        await until(lambda: stream._coalescer._watched is not None)
         yield received
         group.cancel_scope.cancel()
 
@@ -115,9 +115,9 @@ async def until(is_so: Callable[[], bool]) -> None:
 async def test_what_gathers_comes_whole_and_in_order_with_its_end(
     is_watched: bool, gather_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", gather_s)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", gather_s)
     if is_watched:
-        monkeypatch.setattr(gathering, "_idle_transport", lambda _stream: None)
+        monkeypatch.setattr(read_coalescer, "_idle_transport", lambda _stream: None)
     sent = b"".join(b"%d," % number for number in range(20_000))
     async with connected() as (stream, far):
         got = b""
@@ -137,10 +137,10 @@ class Looks:
     """Keeps what looks into the socket have brought, and how many failed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._look = gathering._arrived
+        self._look = read_coalescer._arrived
         self.pieces: list[bytes] = []
         self.failures = 0
-        monkeypatch.setattr(gathering, "_arrived", self)
+        monkeypatch.setattr(read_coalescer, "_arrived", self)
 
     def __call__(self, stream: httpcore.AsyncNetworkStream) -> bytes:
         try:
@@ -155,7 +155,7 @@ class Looks:
 async def test_what_is_read_past_the_loop_is_whole_and_in_order_with_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", 0.02)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 0.02)
     looks = Looks(monkeypatch)
     async with connected() as (stream, far):
         far.sendall(b"begun,")
@@ -174,7 +174,7 @@ async def test_what_is_read_past_the_loop_is_whole_and_in_order_with_its_end(
 async def test_a_connection_that_breaks_in_a_pause_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", 0.1)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 0.1)
     looks = Looks(monkeypatch)
     async with connected() as (stream, far):
         await stream.write(b"never read")
@@ -218,11 +218,11 @@ async def test_what_gathers_is_passed_on(
             return found
         raise found
 
-    monkeypatch.setattr(gathering, "_arrived", received)
-    monkeypatch.setattr(gathering, "GATHER_S", 0.001)
+    monkeypatch.setattr(read_coalescer, "_arrived", received)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 0.001)
     stream = WatchedStream(Pieces(), nothing)
     stream.gathers = True
-    stream._gathering._may_read_at = 1000.001
+    stream._coalescer._may_read_at = 1000.001
     assert await stream.read(1_000_000) == passed_on
     if isinstance(looks[-1], httpcore.ReadError):
         with pytest.raises(httpcore.ReadError):
@@ -231,15 +231,15 @@ async def test_what_gathers_is_passed_on(
 
 @pytest.mark.parametrize(
     "last",
-    [b"b\r\n0\r\n\r\n", b"b" * gathering.BUSY_BYTES, b""],
+    [b"b\r\n0\r\n\r\n", b"b" * read_coalescer.BUSY_BYTES, b""],
     ids=["the end of a reply", "much", "the end of the connection"],
 )
 async def test_an_end_wakes_whoever_waits(last: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", 3600.0)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 3600.0)
     async with connected() as (stream, far), waiting(stream, far) as received:
         for part in (b"a", b"b"):
             far.sendall(part)
-            await until(lambda: stream._gathering._received.endswith(part))  # noqa: B023
+            await until(lambda: stream._coalescer._received.endswith(part))  # noqa: B023
         assert not received, "words alone wait for their frame"
         if last:
             far.sendall(last)
@@ -252,7 +252,7 @@ async def test_an_end_wakes_whoever_waits(last: bytes, monkeypatch: pytest.Monke
 async def test_a_connection_that_is_watched_is_closed_at_once() -> None:
     async with connected() as (stream, far):
         async with waiting(stream, far):
-            assert stream._gathering._watched is not None
+            assert stream._coalescer._watched is not None
         await stream.aclose()
         far.settimeout(5)
         assert await anyio.to_thread.run_sync(far.recv, 1) == b"", "no copy of it is left open"
@@ -276,14 +276,14 @@ def refused(_socket: TransportSocket) -> None:
 
 
 async def test_a_fast_server_wakes_the_event_loop_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "GATHER_S", 3600.0)
-    monkeypatch.setattr(gathering, "MAX_WAKES", 3)
+    monkeypatch.setattr(read_coalescer, "GATHER_S", 3600.0)
+    monkeypatch.setattr(read_coalescer, "MAX_WAKES", 3)
     async with connected() as (stream, far), waiting(stream, far) as received:
         for number in range(1, 4):
-            assert stream._gathering._watched is not None
+            assert stream._coalescer._watched is not None
             far.sendall(b".")
-            await until(lambda: len(stream._gathering._received) == number)  # noqa: B023
-        assert stream._gathering._watched is None
+            await until(lambda: len(stream._coalescer._received) == number)  # noqa: B023
+        assert stream._coalescer._watched is None
         assert not received
 
 
@@ -302,8 +302,8 @@ async def test_what_comes_as_slowly_as_people_read_does_not_wait(
     stream = WatchedStream(Pieces(text), nothing)
     stream.gathers = True
     now = 1000.0
-    monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(stream._gathering, "_rest", rest := AsyncMock())
+    monkeypatch.setattr(read_coalescer, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(stream._coalescer, "_rest", rest := AsyncMock())
     for _ in range(20):
         await stream.read(1_000_000)
         rest.reset_mock()

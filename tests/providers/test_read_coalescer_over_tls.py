@@ -10,7 +10,7 @@ from anyio.streams.tls import TLSStream
 
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import gathering
+from ollm_tui.providers import read_coalescer
 from ollm_tui.providers.watched_stream import WatchedStream
 from tests.providers.asking import ASK, ask, connected, spec_for
 from tests.providers.certificates import make_authority
@@ -67,7 +67,7 @@ async def test_an_answer_in_many_records_comes_whole_and_in_few_reads(
 ) -> None:
     authority, reads = make_authority(tmp_path), Reads(monkeypatch)
     if not looks:
-        monkeypatch.setattr(gathering, "_idle_transport", lambda _stream: None)
+        monkeypatch.setattr(read_coalescer, "_idle_transport", lambda _stream: None)
     async with serve(answer, tls=authority.server("127.0.0.1")) as server:
         events = await ask(spec_for(server.url, ca_file=authority.file))
     assert text_of(events) == "".join(WORDS)

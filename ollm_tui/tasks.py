@@ -1,10 +1,12 @@
-"""Let one failure leave a task group as itself; on its own, since every layer above uses it."""
+"""How concurrent work ends: one error leaves a task group as itself, and a signal cancels."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 from anyio.abc import TaskGroup
+
+from ollm_tui.protocol.signals import AbortSignal
 
 
 @contextmanager
@@ -34,3 +36,18 @@ async def task_group(*, cancelled_at_end: bool = False) -> AsyncIterator[TaskGro
             finally:
                 if cancelled_at_end:
                     group.cancel_scope.cancel()
+
+
+@contextmanager
+def cancelled_by(signal: AbortSignal | None) -> Iterator[anyio.CancelScope]:
+    """Cancel the block when the signal is aborted; `cancelled_caught` tells whether that ended it.
+
+    The statement after the block runs in both cases, unless the block returns.
+    """
+    with anyio.CancelScope() as scope:
+        unsubscribe = signal.subscribe(scope.cancel) if signal is not None else None
+        try:
+            yield scope
+        finally:
+            if unsubscribe is not None:
+                unsubscribe()
