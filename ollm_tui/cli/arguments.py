@@ -57,6 +57,7 @@ EXIT_CODES = (
     (2, "wrong usage"),
     (3, "needs approval"),
     (4, "answer does not match the schema"),
+    (5, "limit of turns with tools"),
     (130, "stopped"),
 )
 _EPILOG = (

@@ -39,7 +39,7 @@ class ProviderSettings(Section):
         description=f"Which protocol it speaks: {', '.join(_KINDS)}, or a plugin's.",
     )
     label: Text | None = setting(
-        None, examples=["Work"], description="Name shown instead of the key."
+        None, examples=["Work"], description="Name shown instead of the NAME of this table."
     )
     base_url: str | None = setting(
         None,

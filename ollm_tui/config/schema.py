@@ -307,7 +307,7 @@ class AppConfig(Section):
     )
     ui: UiSettings = setting(UiSettings, description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = setting(
-        {}, examples=[{"chat.models": "f4"}], description="Keys by the id of the action: see F1."
+        {}, examples=[{"chat.models": "f4"}], description="Key bindings by the id of the action; docs/reference/keys.md lists the ids."
     )
     options: GenerationSettings = setting(
         GenerationSettings, description="Generation options of every chat."

@@ -57,7 +57,7 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     test = add_command(actions, "test", about, shared)
     about = "the name of a server (default: all that are on)"
     test.add_argument("server", metavar="NAME", nargs="?", help=about)
-    about = "show what a server says of its tools, as far as you have not read it yet"
+    about = "show the descriptions of a server's tools that you have not read yet"
     review = add_command(actions, "review", about, shared)
     review.add_argument("server", metavar="NAME", help="the name of a server")
     about = "sign in to a server at an address, in the browser"
@@ -68,7 +68,7 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     about = "sign out of a server: remove its tokens from this machine"
     logout = add_command(actions, "logout", about, shared)
     logout.add_argument("server", metavar="NAME", help="the name of a server")
-    about = "keep that it was read without a question"
+    about = "mark them as read without asking"
     review.add_argument("--yes", action="store_true", help=about)
 
 
@@ -103,7 +103,7 @@ def _add_rights(add: argparse.ArgumentParser) -> None:
     option("--call-timeout", dest="call_timeout_s", metavar="SECONDS", type=float, help=about)
     about = "the id under which the authorization server of an address knows you"
     option("--client-id", metavar="ID", help=about)
-    about = "the port of http://127.0.0.1:PORT/callback, where the browser comes back to"
+    about = "the port of http://127.0.0.1:PORT/callback, the redirect address"
     option("--callback-port", metavar="PORT", type=int, help=about)
 
 

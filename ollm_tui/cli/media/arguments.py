@@ -61,7 +61,7 @@ def _add_embed(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
     embed = add_command(commands, "embed", "turn texts into embeddings, as JSON lines", shared)
-    about = "a text each; without any, or for -, each line of the piped text is one"
+    about = "texts to embed; without any, or with -, each line of standard input is one text"
     embed.add_argument("texts", metavar="TEXT", nargs="*", help=about)
     about = "file whose whole content is one text; may be repeated"
     embed.add_argument(
@@ -95,7 +95,7 @@ def _add_transcribe(
 
 
 def _add_draw(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
-    draw = add_command(commands, "draw", "make pictures of a text, in files", shared)
+    draw = add_command(commands, "draw", "generate pictures from a text prompt", shared)
     about = "what to draw; without it, or for -, the piped text"
     draw.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
     _add_output(draw)
@@ -114,7 +114,7 @@ def _add_draw(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argu
 def _add_video(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
-    video = add_command(commands, "video", "make a video of a text, in a file", shared)
+    video = add_command(commands, "video", "generate a video from a text prompt", shared)
     about = "what happens in it; without it, or for -, the piped text"
     video.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
     _add_output(video)
@@ -132,7 +132,7 @@ def _add_video(
 def _add_music(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
-    music = add_command(commands, "music", "make music of a text, in a file", shared)
+    music = add_command(commands, "music", "generate music from a text prompt", shared)
     about = "what it sounds like; without it, or for -, the piped text"
     music.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
     _add_output(music)
