@@ -69,7 +69,43 @@ class KeyHint:
 
 
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"question_mark": "?", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+    {
+        "escape": "Esc",
+        "pageup": "PgUp",
+        "pagedown": "PgDn",
+        "ampersand": "&",
+        "apostrophe": "'",
+        "asterisk": "*",
+        "at": "@",
+        "backslash": "\\",
+        "circumflex_accent": "^",
+        "colon": ":",
+        "comma": ",",
+        "dollar_sign": "$",
+        "equals_sign": "=",
+        "exclamation_mark": "!",
+        "full_stop": ".",
+        "grave_accent": "`",
+        "greater_than_sign": ">",
+        "left_curly_bracket": "{",
+        "left_parenthesis": "(",
+        "left_square_bracket": "[",
+        "less_than_sign": "<",
+        "minus": "-",
+        "number_sign": "#",
+        "percent_sign": "%",
+        "plus": "+",
+        "question_mark": "?",
+        "quotation_mark": '"',
+        "right_curly_bracket": "}",
+        "right_parenthesis": ")",
+        "right_square_bracket": "]",
+        "semicolon": ";",
+        "slash": "/",
+        "tilde": "~",
+        "underscore": "_",
+        "vertical_line": "|",
+    }
 )
 
 

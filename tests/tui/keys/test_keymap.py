@@ -130,6 +130,10 @@ def test_keys_are_written_as_people_do() -> None:
     assert display_key("ctrl+l") == "Ctrl+L"
     assert display_key("question_mark") == "?"
     assert display_key("shift+pageup") == "Shift+PgUp"
+    assert display_key("less_than_sign") == "<"
+    assert display_key("right_square_bracket") == "]"
+    assert display_key("ctrl+comma") == "Ctrl+,"
+    assert display_key("ctrl+underscore") == "Ctrl+_"
     assert (short("ctrl+l"), short("f1"), short("escape")) == ("^L", "F1", "Esc")
 
 
