@@ -46,7 +46,7 @@ def can_text(info: ModelInfo) -> str:
             words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
     if can is not None:
         words += [kind for kind in _KINDS if kind in can.output]
-        words += ["hears"] if "audio" in can.input else []
+        words += ["audio-input"] if "audio" in can.input else []
     return " ".join(words)
 
 

@@ -21,7 +21,9 @@ PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 MAX_SECONDS: Final = 6 * 3600
 TAPS: Final = 64
 """Half the length of the filter that removes what the lower rate cannot hold."""
-INSTALL_MINIAUDIO: Final = "Convert it to WAV, or install the package: pip install miniaudio"
+INSTALL_MINIAUDIO: Final = (
+    "Convert it to WAV, or install a package in ollm's environment: pip install miniaudio"
+)
 
 
 @dataclass(frozen=True, slots=True)

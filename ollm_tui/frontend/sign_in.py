@@ -88,7 +88,10 @@ class SignIns:
             )
             is_in = await sign_in(server.address, server.tokens, shown)
         except ImportError:
-            say("The package mcp is not installed: pip install 'ollm-tui[mcp]'.", "error")
+            # Loaded only for a mistake.
+            from ollm_tui.mcp.server import MISSING_PACKAGE
+
+            say(MISSING_PACKAGE, "error")
         except AIError as error:
             say(f"{name}: {clean_line(error.message)}", "error")
         else:

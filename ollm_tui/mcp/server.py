@@ -47,7 +47,9 @@ STEADY_S: Final = 60.0
 _SETTLED_S: Final = 0.2
 """Several changes of a list at once are read once."""
 _COMPLETES_S: Final = 2.0
-MISSING_PACKAGE: Final = "The package mcp is not installed: pip install 'ollm-tui[mcp]'."
+MISSING_PACKAGE: Final = (
+    "The package mcp is not installed. Install it in ollm's environment: pip install mcp."
+)
 WRONG_SETTINGS: Final = (
     "It needs either `command` or `url` in the settings; a `url` begins with http:// or https://."
 )

@@ -96,7 +96,7 @@ class Checkup:
     others: OtherFolders
     """Folders of other programs with models."""
     media: tuple[MediaEngine, ...]
-    """What hears, speaks, draws, records and plays here."""
+    """What transcribes, speaks, draws, records and plays here."""
     model: str | None
     """The model of a new chat; without one you cannot chat."""
     shown_model: str | None

@@ -19,8 +19,8 @@ START_SERVER = (
 )
 FETCH_STARTER = "`ollm models starter` downloads a small model to start with."
 ADD_ENGINE = (
-    "`pip install xllamacpp` adds an engine that runs models without a server, and "
-    "`ollm models starter` a small model for it."
+    "`pip install xllamacpp` in ollm's environment adds an engine that runs models without a "
+    "server, and `ollm models starter` a small model for it."
 )
 
 

@@ -28,7 +28,7 @@ _CHILD: Final = (sys.executable, "-P", str(Path(__file__).with_name("device_chil
 LIST_DEVICES: Final = (*_CHILD, "devices")
 """Prints the devices for a direction, its last argument, as JSON."""
 _MAX_COMPLAINT_LENGTH: Final = 200
-_INSTALL: Final = "Install it with: pip install miniaudio."
+_INSTALL: Final = "Install it in ollm's environment: pip install miniaudio."
 _WAYS: Final[Mapping[Direction, str]] = {
     "record": "/dictate FILE transcribes a recording, and `record_command` below [sound] in the "
     "settings names a program that records.",

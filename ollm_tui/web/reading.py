@@ -19,7 +19,10 @@ from ollm_tui.web.page import LoadedPage, LoadFailure
 
 READING_S: Final = 3.0
 MAX_TEXT_BYTES: Final = 250_000
-MISSING_PACKAGE: Final = "The package trafilatura is not installed: pip install 'ollm-tui[web]'."
+MISSING_PACKAGE: Final = (
+    "The package trafilatura is not installed. Install it in ollm's environment: "
+    "pip install trafilatura lxml_html_clean."
+)
 _CHILD: Final = (sys.executable, "-P", "-m", "ollm_tui.web.extract_child")
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT: Final = frozenset(

@@ -79,7 +79,7 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     assert "-> Start it with `ollama serve`" in words
     assert "`ollm models starter` downloads a small one." in words
     assert "Sound and pictures" in done.stdout
-    assert " hear: whisper.cpp" in words
+    assert " transcribe: whisper.cpp" in words
     assert " speak: espeak-ng" in words
     assert "You cannot chat yet" in words
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -90,7 +90,7 @@ def test_abilities_are_few_words_with_how_they_are_known() -> None:
     assert can_text(ModelInfo(name="m", assumed=scores)) == "rerank?"
     assert can_text(ModelInfo(name="m", capability=scores)) == "rerank"
     draws = ModelCapability(text | {"audio"}, frozenset({"image"}))
-    assert can_text(ModelInfo(name="m", capability=draws)) == "image hears"
+    assert can_text(ModelInfo(name="m", capability=draws)) == "image audio-input"
 
 
 def test_the_settings_of_a_model_stand_with_their_source(models: Run, tmp_path: Path) -> None:

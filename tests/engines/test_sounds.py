@@ -113,5 +113,5 @@ def test_another_format_names_the_package_that_reads_it(monkeypatch: pytest.Monk
         samples_of(b"ID3" + bytes(100))
     assert (caught.value.message, caught.value.hint) == (
         "Only WAV files can be read without the package miniaudio.",
-        "Convert it to WAV, or install the package: pip install miniaudio",
+        "Convert it to WAV, or install a package in ollm's environment: pip install miniaudio",
     )

@@ -40,10 +40,11 @@ async def test_each_engine_has_its_version_or_the_command_that_adds_it(
 ) -> None:
     monkeypatch.setattr(engines_here, "_version", {"sherpa-onnx": "2.0.1"}.get)
     engines = await looked(program(tmp_path, "echo 'eSpeak NG text-to-speech: 1.51  Data'"))
-    hears, piper, espeak = of(engines, "hear"), of(engines, "piper"), of(engines, "espeak-ng")
-    assert (hears.problem, hears.advice) == (
+    whisper = of(engines, "transcribe")
+    piper, espeak = of(engines, "piper"), of(engines, "espeak-ng")
+    assert (whisper.problem, whisper.advice) == (
         "not installed",
-        "Install it with: pip install pywhispercpp.",
+        "Install it in ollm's environment: pip install pywhispercpp.",
     )
     drawing = of(engines, "draw")
     assert (drawing.name, drawing.problem) == ("stable-diffusion.cpp", "not installed")
@@ -54,7 +55,7 @@ async def test_each_engine_has_its_version_or_the_command_that_adds_it(
 
     engines = await looked(None)
     piper, espeak = of(engines, "piper"), of(engines, "espeak-ng")
-    assert piper.problem == "espeak-ng is missing, which tells how words are pronounced"
+    assert piper.problem == "espeak-ng is missing, which pronounces the words"
     assert "pip install espeakng-loader" in (piper.advice or "")
     assert espeak.problem == "not installed"
 

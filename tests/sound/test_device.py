@@ -54,7 +54,7 @@ def test_what_is_missing_is_named_with_the_ways_out(direction: str) -> None:
     setting = f"`{direction}_command` below [sound]"
     missing = program.problem(NO_PACKAGE, "")
     assert "miniaudio" in missing.message
-    assert "Install it with: pip install miniaudio." in (missing.hint or "")
+    assert "Install it in ollm's environment: pip install miniaudio." in (missing.hint or "")
     absent = program.problem(NO_DEVICE, "no device")
     assert absent.message in {"No microphone found.", "No sound output found."}
     for error in (missing, absent):

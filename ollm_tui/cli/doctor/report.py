@@ -21,12 +21,6 @@ MAX_LINE_LENGTH: Final = 300
 """Characters of one finding: a server may say much."""
 ARROW: Final = "->"
 _WORDS: Final[Mapping[str, str]] = {"ok": "ok", "empty": "--", "absent": "--", "failed": "!!"}
-_ABILITIES: Final[Mapping[str, str]] = {
-    "vision": "see pictures",
-    "tools": "call tools",
-    "thinking": "think",
-    "embedding": "embed",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +265,7 @@ def _provider(check: ProviderCheck) -> Iterator[str]:
     if check.silent and not check.problem:
         yield f"   no answer from {', '.join(check.silent)}"
     if check.abilities:
-        yield f"   of these {_abilities_line(check)}"
+        yield f"   {_abilities_line(check)}"
     if check.offers and check.state in {"ok", "empty"}:
         yield f"   can {', '.join(check.offers)}"
     if check.advice:
@@ -290,10 +284,9 @@ def _place(check: ProviderCheck) -> str:
 def _abilities_line(check: ProviderCheck) -> str:
     parts = []
     for name, (known, assumed) in check.abilities.items():
-        numbers = [str(known)] if known else []
-        numbers += [f"{assumed} assumed to"] if assumed else []
-        parts.append(f"{' and '.join(numbers)} {_ABILITIES[name]}")
-    return ", ".join(parts)
+        rest = f"{assumed} more assumed" if known else "assumed"
+        parts.append(f"{name}: {known or assumed}{f' ({rest})' if assumed else ''}")
+    return "; ".join(parts)
 
 
 def engine_lines(checkup: Checkup) -> Iterator[str]:
@@ -307,7 +300,7 @@ def engine_lines(checkup: Checkup) -> Iterator[str]:
         yield "ok engine: installed"
     else:
         yield "-- engine: not installed"
-        yield "   -> `pip install xllamacpp` adds one that needs no server."
+        yield "   -> Install it in ollm's environment: pip install xllamacpp."
     if checkup.starter_fetched:
         yield "ok starter model: downloaded"
     else:
@@ -322,7 +315,7 @@ def engine_lines(checkup: Checkup) -> Iterator[str]:
 
 
 def media_lines(checkup: Checkup) -> Iterator[str]:
-    """Yield what hears, speaks, draws, records and plays here, and what adds what is missing."""
+    """Yield what transcribes, speaks, draws, records and plays, and what adds what is missing."""
     for one in checkup.media:
         version = f" {one.version}" if one.version else ""
         if one.problem is None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _OLDEST: Final = (3, 12)
 _INSTALL: Final = (
-    "Install it with: pip install cyllama."
+    "Install it in ollm's environment: pip install cyllama."
     if sys.version_info >= _OLDEST
     else "Its package cyllama needs Python 3.12 or later: install ollm there."
 )

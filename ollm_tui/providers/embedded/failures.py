@@ -7,7 +7,10 @@ from pathlib import Path
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-INSTALL_HINT = "Install it with: pip install xllamacpp. Or put llama.cpp's llama-server on PATH."
+INSTALL_HINT = (
+    "Install it in ollm's environment: pip install xllamacpp. "
+    "Or put llama.cpp's llama-server on PATH."
+)
 LOG_SHOWN = 1000
 _USE_PACKAGE = 'set server = "none" below [embedded] to use the package xllamacpp'
 PACKAGE_INSTEAD = 'Set server = "none" below [embedded] to use the package xllamacpp.'

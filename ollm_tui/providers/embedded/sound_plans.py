@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 SoundTask: TypeAlias = Literal["speech", "transcription"]
 TASKS: Final[Mapping[str, SoundTask]] = {"whisper": "transcription", "voice": "speech"}
 """What models are for, by the kind of their files."""
-HEAR_HINT: Final = "Install it with: pip install pywhispercpp."
-SPEAK_HINT: Final = "Install it with: pip install sherpa-onnx."
+HEAR_HINT: Final = "Install it in ollm's environment: pip install pywhispercpp."
+SPEAK_HINT: Final = "Install it in ollm's environment: pip install sherpa-onnx."
 PHONEMES_HINT: Final = (
-    "Install espeak-ng with your system's package manager, or: pip install espeakng-loader."
+    "Install espeak-ng with your system's package manager, or in ollm's environment: "
+    "pip install espeakng-loader."
 )
 GGML_HINT: Final = "`ollm models pull hf://ggerganov/whisper.cpp/ggml-base.bin` downloads one."
 _MODULES: Final[Mapping[str, str]] = {WHISPER_CPP: "whisper", PIPER: "piper", ESPEAK: "espeak"}
@@ -144,7 +145,7 @@ class SoundPlanner:
         if self._espeak is None and not self._has_package("espeakng_loader"):
             raise AIError(
                 ErrorCode.MODEL_NOT_LOADED,
-                f"{info.name} needs espeak-ng, which tells how words are pronounced.",
+                f"{info.name} needs espeak-ng, which pronounces the words.",
                 hint=PHONEMES_HINT,
             )
         files = {"description": path.with_name(f"{path.name}.json")}

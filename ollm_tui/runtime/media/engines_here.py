@@ -1,4 +1,4 @@
-"""What hears, speaks, draws, records and plays on this machine, and what adds what is missing.
+"""What transcribes, speaks, draws, records and plays here, and what adds what is missing.
 
 No package is imported, and no device is opened.
 """
@@ -23,11 +23,11 @@ from ollm_tui.providers.embedded.engine_rules import (
     STABLE_DIFFUSION_CPP,
     WHISPER_CPP,
 )
-from ollm_tui.providers.embedded.sound_plans import HEAR_HINT, SPEAK_HINT
+from ollm_tui.providers.embedded.sound_plans import HEAR_HINT, PHONEMES_HINT, SPEAK_HINT
 from ollm_tui.sound.check import check_sound
 from ollm_tui.sound.program import Direction, SoundSetup
 
-MediaTask: TypeAlias = Literal["hear", "speak", "draw", "record", "play"]
+MediaTask: TypeAlias = Literal["transcribe", "speak", "draw", "record", "play"]
 PROGRAM_S: Final = 1.0
 """How long espeak-ng may take to tell its version."""
 _PACKAGES: Final[Mapping[str, tuple[str, str]]] = {
@@ -73,7 +73,7 @@ async def media_engines(
 
 
 def _engines(espeak: Path | None) -> Iterator[MediaEngine]:
-    yield _packaged("hear", WHISPER_CPP)
+    yield _packaged("transcribe", WHISPER_CPP)
     program = _espeak(espeak)
     piper = _packaged("speak", PIPER)
     if piper.problem is None and program.problem and _version("espeakng-loader") is None:
@@ -81,8 +81,8 @@ def _engines(espeak: Path | None) -> Iterator[MediaEngine]:
             task="speak",
             name=PIPER,
             version=piper.version,
-            problem="espeak-ng is missing, which tells how words are pronounced",
-            advice=f"{_ADD_ESPEAK}, or: `pip install espeakng-loader`.",
+            problem="espeak-ng is missing, which pronounces the words",
+            advice=PHONEMES_HINT,
         )
     else:
         yield piper

@@ -88,20 +88,22 @@ def test_a_voice_does_without_the_program_if_the_package_is_there(folder: Path) 
             "ggml-base",
             "transcription",
             {"sherpa_onnx"},
-            "The engine whisper.cpp is not installed. Install it with: pip install pywhispercpp.",
+            "The engine whisper.cpp is not installed. Install it in ollm's environment: "
+            "pip install pywhispercpp.",
         ),
         (
             "joe",
             "speech",
             {"pywhispercpp", "espeakng_loader"},
-            "The engine piper is not installed. Install it with: pip install sherpa-onnx.",
+            "The engine piper is not installed. Install it in ollm's environment: "
+            "pip install sherpa-onnx.",
         ),
         (
             "joe",
             "speech",
             {"sherpa_onnx"},
-            "joe needs espeak-ng, which tells how words are pronounced. Install espeak-ng with "
-            "your system's package manager, or: pip install espeakng-loader.",
+            "joe needs espeak-ng, which pronounces the words. Install espeak-ng with your system's "
+            "package manager, or in ollm's environment: pip install espeakng-loader.",
         ),
     ],
 )
