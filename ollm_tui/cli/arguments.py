@@ -206,7 +206,7 @@ def build_parser(typed: Sequence[str] | None = None) -> argparse.ArgumentParser:
     add_chats(commands, shared)
     add_mcp(commands, shared)
     add_media(commands, shared)
-    about = "check models, servers and settings, and say how to fix what is missing"
+    about = "check models, servers and settings, and show how to fix problems"
     add_command(commands, "doctor", about, shared)
     _add_shell_help(commands)
     return parser
@@ -220,7 +220,7 @@ def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     add("--image", dest="images", metavar="FILE", action="append", help=about)
     about = "attach a picture, sound, video, PDF or text file; may be repeated"
     add("--attach", dest="attached", metavar="FILE", action="append", help=about)
-    about = "file with a JSON Schema that the answer must match; prints only JSON that does"
+    about = "file with a JSON Schema that the answer must match; only such JSON is printed"
     add("--schema", metavar="FILE", help=about)
 
 
@@ -253,18 +253,19 @@ def _shared_options() -> _Parser:
     about = "profile of the settings to use: a preset of model, system prompt, options, tools and "
     about += "thinking"
     add("--profile", metavar="NAME", help=about)
-    add("--tools", metavar="NAMES", help="tools the model may call: names with commas, all or none")
-    about = "what tools may do without a question, with -p: a tool's name, 'shell:git log *', or "
+    about = "tools the model may call: names separated by commas, all or none"
+    add("--tools", metavar="NAMES", help=about)
+    about = "what tools may do without asking, with -p: a tool's name, 'shell:git log *', or "
     about += "'time__*' for all tools of an MCP server"
     add("--allow", metavar="WHAT", action="append", help=about)
     about = "maximum number of requests for one prompt, with tools"
     add("--max-turns", metavar="N", type=int, help=about)
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
-    add("--chat", metavar="ID", help="continue a chat by its id, or by a unique part of it")
+    add("--chat", metavar="ID", help="continue the chat with this id, or a unique part of it")
     about = "keep nothing: no saved chat, no search, no prompt history"
     add("--private", action="store_true", help=about)
     add("--theme", metavar="NAME", help="colour theme of the chat")
-    about = "chat in lines that a screen reader reads; OLLM_SCREEN_READER=1 does the same"
+    about = "chat in lines for a screen reader; OLLM_SCREEN_READER=1 does the same"
     add("--screen-reader", dest="screen_reader", action="store_true", help=about)
     add("--config", dest="config_path", metavar="FILE", type=Path, help="settings file to use")
     about = "output JSON; for a prompt, one event per line"
@@ -276,26 +277,26 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
     config = add_command(commands, "config", "show and check the settings")
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, about in (
-        ("show", "every setting, its value and where it came from"),
-        ("path", "where the settings file is, or another place"),
-        ("schema", "the JSON schema of the settings file"),
+        ("show", "show every setting, its value and where it comes from"),
+        ("path", "print the path of the settings file or of another place"),
+        ("schema", "print the JSON Schema of the settings file"),
         ("check", "check the settings for problems"),
     ):
         action = add_command(actions, name, about, shared)
         if name == "path":
-            places = ("settings", "models", "families", "themes", "state")
-            about = "settings (default), models, families, themes or state"
+            places = ("settings", "models", "families", "themes", "data", "state")
+            about = "settings (default), models, families, themes, data or state"
             action.add_argument(
                 "--of", dest="place", metavar="PLACE", choices=places, default=places[0], help=about
             )
 
 
 def _add_keys(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
-    keys = add_command(commands, "keys", "keep the API keys of providers, and the hub's token")
+    keys = add_command(commands, "keys", "store the API keys of providers, and the hub's token")
     actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, about in (
-        ("list", "the keys that are kept, and where; never the keys themselves"),
-        ("set", "keep a key; it is asked for, or read from standard input"),
+        ("list", "list the stored keys and where each is kept; never the keys themselves"),
+        ("set", "store a key; it is asked for, or read from standard input"),
         ("rm", "remove a key"),
     ):
         action = add_command(actions, name, about, shared)

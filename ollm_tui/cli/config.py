@@ -33,6 +33,7 @@ def _place(arguments: Arguments) -> Path:
         "models": paths.models_dir,
         "families": paths.families_dir,
         "themes": paths.themes_dir,
+        "data": paths.data_dir,
         "state": paths.state_dir,
     }
     chosen = arguments.flags.config_path

@@ -11,6 +11,7 @@ from ollm_tui.config.backends import BACKENDS
 _FILES = (
     ("config.toml", "the settings; `ollm config path` names the file"),
     ("models", "model files of the built-in engine; `ollm config path --of models`"),
+    ("chats.db", "the saved chats, in the folder of `ollm config path --of data`"),
 )
 _ENVIRONMENT = (
     ("OLLM_CONFIG", "the settings file to use"),

@@ -15,7 +15,7 @@ STARS = ("1", "2", "3", "4", "5", NO_STARS)
 
 
 def _add_search(action: argparse.ArgumentParser) -> None:
-    about = "words that all must be in name, family, licence, purposes or description"
+    about = "words that must all be in the name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
     about = f"only models for this: {', '.join(PURPOSES)}"
     action.add_argument("--purpose", metavar="PURPOSE", choices=tuple(PURPOSES), help=about)
@@ -24,7 +24,7 @@ def _add_search(action: argparse.ArgumentParser) -> None:
 
 
 def _add_tool_check(action: argparse.ArgumentParser) -> None:
-    about = "how often each task is asked (default: 3)"
+    about = "how often to run each task (default: 3)"
     action.add_argument("--runs", metavar="N", type=int, help=about)
 
 
@@ -44,7 +44,7 @@ SECTIONS: Mapping[str, str] = {
     "modelfile": "its Modelfile",
 }
 _FETCHED = (
-    "owner/name of Hugging Face with or without :QUANT, a link, a URL, a path, `starter`; or a "
+    "owner/name on Hugging Face with or without :QUANT, a link, a URL, a path, or `starter`; or a "
     "name for --provider (default: Ollama), or provider://name"
 )
 
@@ -125,7 +125,8 @@ def section_option(name: str) -> str:
 
 
 def _add_list(action: argparse.ArgumentParser) -> None:
-    about = "only models with all these words in name, provider, family, quantization or abilities"
+    about = "only models with all these words in their name, provider, family, quantization or "
+    about += "abilities"
     action.add_argument("filter", metavar="TEXT", nargs="*", help=about)
     about = f"{', '.join(SORTS)}; the largest and the newest come first"
     action.add_argument("--sort", metavar="COLUMN", choices=SORTS, help=about)
@@ -156,7 +157,7 @@ def _add_pull(action: argparse.ArgumentParser) -> None:
 
 
 def _add_downloads(action: argparse.ArgumentParser) -> None:
-    about = f"{', '.join(JOB_ACTIONS)}; without one they are listed"
+    about = f"{', '.join(JOB_ACTIONS)}; without one, the downloads are listed"
     action.add_argument("job_action", metavar="ACTION", nargs="?", choices=JOB_ACTIONS, help=about)
     about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
@@ -175,7 +176,7 @@ def _add_create(action: argparse.ArgumentParser) -> None:
     about = "a model of the same server or of the built-in engine, or the path of a GGUF file or "
     about += "folder; without it, the model of --profile"
     action.add_argument("source", metavar="SOURCE", nargs="?", help=about)
-    about = "quantize to this: q4_K_M, q8_0 or another that the server knows"
+    about = "quantize to this: q4_K_M, q8_0 or another level that the server supports"
     action.add_argument("--quantize", dest="level", metavar="LEVEL", help=about)
     about = "file with its chat template, in the form of the server"
     action.add_argument("--template", dest="template", metavar="FILE", type=Path, help=about)
@@ -244,7 +245,7 @@ _COMMANDS: Final = (
         is_top_level=True,
     ),
     _Command(
-        name="search", help="search for models to download, best first", add_options=_add_search
+        name="search", help="search for models to download, the best first", add_options=_add_search
     ),
     _Command(
         name="rate",

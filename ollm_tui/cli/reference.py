@@ -20,12 +20,13 @@ _MODELS_HEAD = """\
 
 <!-- Made by `python -m ollm_tui.cli.reference` from models.json; do not edit. -->
 
-{count} open models, chosen by hand, as their publishers' pages described them; put together on
-{date}. How it is used: [find and rate models](../guides/registry.md).
+{count} open models, chosen by hand, as their publishers' pages described them; compiled on
+{date}. How it is used:
+[search and rate models on the command line](../guides/registry.md).
 
-Skills are coarse, from 1 (weak) to 5 (among the best open models of any size), for `small` how much
-a model makes of little memory; each rests on the first page named in its row. Sizes are about
-those of published files, without a vision model's picture encoder.
+Skills are coarse, from 1 (weak) to 5 (among the best open models of any size). The skill for
+`small` is how good a model is for its memory. The source of each skill is the first page in its
+row. Sizes are approximate, those of published files, without the image encoder of a vision model.
 """
 
 

@@ -26,31 +26,35 @@ class EngineSettings(Section):
     threads: Annotated[int, Bounds(ge=1, le=1024), NoSwitch] | None = setting(
         None,
         examples=[4],
-        description="Processor threads; not set is the physical cores, one processor left out.",
+        description="CPU threads that write answers; if not set, the physical cores, leaving one "
+        "processor free.",
     )
     threads_batch: Annotated[int, Bounds(ge=1, le=1024), NoSwitch] | None = setting(
         None,
         examples=[8],
-        description="Processor threads that read prompts; not set is `threads`, or else all cores.",
+        description="CPU threads that read prompts; if not set, `threads`, and without that all "
+        "cores.",
     )
     gpu_layers: Annotated[int, Bounds(ge=0, le=MAX_LAYERS), NoSwitch] | Literal["all"] | None = (
         setting(
             None,
             examples=["all"],
-            description="Layers on the graphics card; not set is as many as fit.",
+            description="Layers on the GPU; if not set, as many as fit.",
         )
     )
     cache_type_k: CacheType | None = setting(
-        None, examples=["q8_0"], description="Type of the keys in the context's cache; usually f16."
+        None, examples=["q8_0"], description="Type of the keys in the KV cache; usually f16."
     )
     cache_type_v: CacheType | None = setting(
         None,
         examples=["q8_0"],
-        description="Type of the values in the context's cache; other than f16, bf16 and f32 needs "
+        description="Type of the values in the KV cache; types other than f16, bf16 and f32 need "
         "flash attention.",
     )
     flash_attention: bool | None = setting(
-        None, examples=[True], description="Flash attention; not set is where the engine can."
+        None,
+        examples=[True],
+        description="Use flash attention; if not set, whenever the engine supports it.",
     )
 
 
@@ -66,7 +70,7 @@ class ModelEngineSettings(EngineSettings):
     projector: FilePath | None = setting(
         None,
         examples=["~/downloads/mmproj.gguf"],
-        description="Its image encoder (mmproj file); not set is the one beside its file.",
+        description="Its image encoder (mmproj file); if not set, the one beside its file.",
     )
     lora: list[FilePath] = setting(
         [],
@@ -76,42 +80,42 @@ class ModelEngineSettings(EngineSettings):
     draft_model: FilePath | None = setting(
         None,
         examples=["~/downloads/small.gguf"],
-        description="A small model of the same vocabulary that drafts its tokens (speculative "
+        description="A small model with the same vocabulary that drafts its tokens (speculative "
         "decoding).",
     )
     draft_tokens: DraftTokens | None = setting(
-        None, examples=[16], description="Tokens that the draft model writes ahead, at most."
+        None, examples=[16], description="Maximum number of tokens that the draft model drafts."
     )
     chat_template: FilePath | None = setting(
         None,
         examples=["~/templates/mine.jinja"],
-        description="File with a chat template (jinja) that the built-in engine uses in place of "
+        description="File with a chat template (jinja) that the built-in engine uses instead of "
         "the one in the model file.",
     )
     vae: FilePath | None = setting(
         None,
         examples=["~/downloads/ae.safetensors"],
-        description="If it draws: its decoder (VAE); not set is the one beside its file.",
+        description="If it draws: its decoder (VAE); if not set, the one beside its file.",
     )
     clip_l: FilePath | None = setting(
         None,
         examples=["~/downloads/clip_l.safetensors"],
-        description="If it draws: its text encoder CLIP-L; not set is the one beside its file.",
+        description="If it draws: its text encoder CLIP-L; if not set, the one beside its file.",
     )
     clip_g: FilePath | None = setting(
         None,
         examples=["~/downloads/clip_g.safetensors"],
-        description="If it draws: its text encoder CLIP-G; not set is the one beside its file.",
+        description="If it draws: its text encoder CLIP-G; if not set, the one beside its file.",
     )
     t5xxl: FilePath | None = setting(
         None,
         examples=["~/downloads/t5xxl_fp8.safetensors"],
-        description="If it draws: its text encoder T5-XXL; not set is the one beside its file.",
+        description="If it draws: its text encoder T5-XXL; if not set, the one beside its file.",
     )
     llm: FilePath | None = setting(
         None,
         examples=["~/downloads/qwen3-4b.gguf"],
-        description="If it draws: the language model that reads its prompts; not set is the one "
+        description="If it draws: the language model that reads its prompts; if not set, the one "
         "beside its file.",
     )
     taesd: FilePath | None = setting(

@@ -45,14 +45,14 @@ class ProviderSettings(Section):
         None,
         examples=["https://llm.example.com/v1"],
         is_shown=False,  # may hold a name and a password
-        description="Its address; without a version in the path, /v1 is added where needed.",
+        description="Its address; if the path has no version, /v1 is added as needed.",
     )
     base_urls: Annotated[list[str], Length(most=64)] = setting(
         [],
         examples=[["http://gpu1:8000", "http://gpu2:8000"]],
         is_shown=False,  # as above
-        description="Addresses of several alike servers, with base_url or without: a healthy one "
-        "is asked, and each gets the key.",
+        description="Addresses of several servers of the same kind, with or without base_url: "
+        "requests go to a healthy one, and each gets the key.",
     )
     api_key: Secret | None = setting(
         None,
@@ -76,7 +76,7 @@ class ProviderSettings(Section):
         None,
         examples=["http://proxy.example.com:3128"],
         is_shown=False,  # as above
-        description='Proxy in place of HTTP_PROXY and HTTPS_PROXY, or "none"; never for this '
+        description='Proxy instead of HTTP_PROXY and HTTPS_PROXY, or "none"; never used for this '
         "machine.",
     )
     backend: BackendName | None = setting(
@@ -85,7 +85,8 @@ class ProviderSettings(Section):
     extra_body: Annotated[dict[str, JsonValue], CheckWithContext(_for_this_kind)] = setting(
         {},
         examples=[{"min_tokens": 16}],
-        description="Further keys of every chat request to it; what a chat sets counts more.",
+        description="Additional keys of every chat request to it; the settings of a chat take "
+        "precedence.",
     )
     connect_timeout_s: Seconds = setting(5, description="Seconds to wait for a connection.")
     first_byte_timeout_s: Seconds = setting(
@@ -93,9 +94,9 @@ class ProviderSettings(Section):
         description="Seconds to wait for an answer to start, including the loading of the model.",
     )
     idle_timeout_s: Seconds = setting(
-        60, description="Seconds of silence that end a started answer."
+        60, description="Seconds without data after which a started answer ends."
     )
-    enabled: bool = setting(True, description="Whether it is used.")
+    enabled: bool = setting(True, description="Whether the provider is used.")
     priority: Priority = setting(
         0, description="Providers with a higher priority are searched first for a bare model name."
     )
@@ -123,17 +124,17 @@ class ModelSettings(ModelEngineSettings):
     )
     tool_mode: Literal["native", "react"] | None = setting(
         None,
-        description="How it is given tools: natively, or described in text.",
+        description="How tools are offered to it: natively, or described in text.",
         examples=["react"],
     )
     vision: bool | None = setting(
         None,
-        description="Whether it sees pictures, overriding what the engine reports.",
+        description="Whether it accepts pictures, overriding what the engine reports.",
         examples=[True],
     )
     tools: bool | None = setting(
         None,
-        description="Whether it calls tools itself, overriding what the engine reports.",
+        description="Whether it supports native tool calls, overriding what the engine reports.",
         examples=[False],
     )
     thinking: bool | None = setting(
@@ -150,12 +151,12 @@ class HubSettings(Section):
     endpoint: str = setting(
         HUGGING_FACE,
         is_shown=False,  # may hold a name and a password
-        description="Address of the hub: Hugging Face's own, or a mirror of it.",
+        description="Address of the hub: Hugging Face, or a mirror of it.",
     )
     token: Secret | None = setting(
         None,
         examples=["${WORK_HF_TOKEN}"],
-        description='Token for gated and private models, best as "${NAME}"; sent to the hub alone.',
+        description='Token for gated and private models, best as "${NAME}"; sent only to the hub.',
     )
     token_env: str | None = setting(
         None,

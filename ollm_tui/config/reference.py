@@ -35,10 +35,12 @@ _TYPE_NAMES: Mapping[object, str] = {
     float: "number",
 }
 _EXAMPLE_HEAD = """\
-# Settings of ollm. Copy this file to where `ollm config path` says and take the `#` off what you
-# want to change. Every key is here. A value after "for example" has no default.
+# Settings of ollm. Copy this file to the path that `ollm config path` prints, and remove the `#`
+# from the keys that you want to change. Every key is listed. A key marked "for example" has no
+# default.
 #
-# Command line wins over environment, environment over this file, this file over the defaults.
+# The command line takes precedence over the environment, the environment over this file, and this
+# file over the defaults.
 # ${NAME} in a text is the environment variable NAME; $${ stands for ${ itself.
 """
 _PAGE_HEAD = """\
@@ -46,27 +48,27 @@ _PAGE_HEAD = """\
 
 <!-- Made by `python -m ollm_tui.cli.reference`; do not edit. -->
 
-The file is TOML. `ollm config path` says where it is, `ollm config show` what counts and where each
-value came from, `ollm config check` what is wrong. The command line wins over the environment, the
-environment over the file, the file over the defaults.
+The file is TOML. `ollm config path` prints its path, `ollm config show` prints the values in effect
+and where each comes from, and `ollm config check` lists mistakes. The command line takes precedence
+over the environment, the environment over the file, and the file over the defaults.
 
-`${NAME}` in a text is the environment variable `NAME`; nothing nests, and `$${` stands for `${`
-itself. A provider that refers to a variable that is not set cannot be used and says so; everything
-else goes on.
+`${NAME}` in a text is the environment variable `NAME`. It cannot be nested, and `$${` stands for
+`${` itself. If a provider refers to a variable that is not set, that provider cannot be used, and
+its error names the variable; everything else works.
 """
 _ENVIRONMENT = """\
 ## Environment
 
-Every key has a variable: `OLLM_` and its name in capitals, with `__` between table and key
-(`OLLM_THEME`, `OLLM_UI__MOUSE`, `OLLM_PROVIDERS__WORK__BASE_URL`). Lists and tables are JSON.
-`OLLM_CONFIG` names another settings file. A `-` in a provider's name is written `_`.
+Every key has an environment variable: `OLLM_` and its name in capitals, with `__` between table and
+key (`OLLM_THEME`, `OLLM_UI__MOUSE`, `OLLM_PROVIDERS__WORK__BASE_URL`). Lists and tables are JSON.
+`OLLM_CONFIG` names another settings file. Write a `-` in a provider's name as `_`.
 
 | Variable | Sets |
 |---|---|
 """
 _PROVIDERS = """\
-These are there without being configured. `local` and `embedded` are always offered, the others
-when their server answers or `[providers.NAME]` says anything about them.
+These providers need no configuration. `local` and `embedded` are always offered; the others are
+offered if their server answers or if your settings have a table `[providers.NAME]` for them.
 
 | Name | Kind | Address |
 |---|---|---|

@@ -58,7 +58,7 @@ class UiSettings(Section):
         "auto",
         description="How pictures are drawn: `kitty` by the protocol of kitty and Ghostty, "
         "`iterm` by that of iTerm2, `sixel` by that of older terminals, `blocks` with half blocks, "
-        "`auto` as the terminal can; `off` shows a line of text.",
+        "`auto` by the best of these that the terminal supports; `off` shows a line of text.",
     )
     times: bool = setting(False, description="Show when each message of a saved chat was written.")
     mouse: bool = setting(True, description="Enable the mouse: clicks, wheel and selection.")
@@ -86,7 +86,10 @@ class GenerationSettings(Section):
         None, examples=[40], description="Sample from this many likeliest tokens."
     )
     min_p: Fraction | None = setting(
-        None, examples=[0.05], description="Leave out tokens below this share of the likeliest one."
+        None,
+        examples=[0.05],
+        description="Leave out tokens whose probability is below this share of the likeliest "
+        "one's.",
     )
     repeat_penalty: Strength | None = setting(
         None, examples=[1.1], description="Make repetition less likely; 1 is off."
@@ -111,8 +114,8 @@ class GenerationSettings(Section):
     keep_alive: KeepAlive | None = setting(
         None,
         examples=["5m"],
-        description="How long Ollama or the built-in engine keeps a model: seconds, "
-        '"5m" or "forever".',
+        description="How long Ollama or the built-in engine keeps a model loaded after a request: "
+        'seconds, "5m" or "forever".',
     )
     extra_body: Annotated[dict[str, JsonValue], Check(check_unreserved)] | None = setting(
         None,
@@ -143,8 +146,8 @@ class ProfileSettings(Section):
     system_prompt_format: TemplateFormat | None = setting(
         None,
         examples=["jinja2"],
-        description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
-        "same; not set is plain text.",
+        description="Template language of `system_prompt`: `jinja2`, or `hf` for the same; if not "
+        "set, it is plain text.",
     )
     thinking: ThinkingLevel | None = setting(
         None, examples=["low"], description="How much the model thinks."
@@ -156,8 +159,8 @@ class ProfileSettings(Section):
         None,
         key="schema",
         examples=["~/person.json"],
-        description="File with the JSON Schema that answers must match; not set keeps the one of "
-        "the chat.",
+        description="File with the JSON Schema that answers must match; if not set, the chat keeps "
+        "its own.",
     )
     options: GenerationSettings = setting(
         GenerationSettings,
@@ -173,7 +176,8 @@ class DefaultModels(Section):
     embedding: Text | None = setting(
         None,
         examples=["ollama://nomic-embed-text"],
-        description="Model of `ollm embed` and of [search] similar: a name, or provider://name.",
+        description="Model of `ollm embed` and of `similar` below [search]: a name, or "
+        "provider://name.",
     )
     speech: Text | None = setting(
         None, examples=["openai://gpt-4o-mini-tts"], description="Model of `ollm speak`."
@@ -204,33 +208,34 @@ class EmbeddedConfig(EngineSettings):
     )
     state_mb: Annotated[int, Bounds(ge=0, le=1_000_000), NoSwitch] = setting(
         2048,
-        description="Disk space for what unloaded models have read of saved chats, in MB; 0 keeps "
-        "nothing.",
+        description="Disk space for the prompt caches (KV caches) of saved chats whose models were "
+        "unloaded, in MB; 0 keeps none.",
     )
     context: Annotated[int, Bounds(ge=256, le=MAX_WINDOW), NoSwitch] = setting(
-        4096, description="Context window of a loaded model, in tokens, at most its own."
+        4096, description="Context window to load models with, in tokens; at most the model's own."
     )
     model_folders: list[FilePath] = setting(
         [],
         examples=[["~/models"]],
-        description="Folders searched for GGUF files beside the app's own models folder.",
+        description="Folders that are searched for GGUF files, in addition to the models folder.",
     )
     server: FilePath | Literal["none"] | None = setting(
         None,
         examples=["~/llama.cpp/build/bin/llama-server"],
         description="The `llama-server` that runs model files instead of the installed package; "
-        'not set is the one on PATH, if any; "none" is the package only.',
+        'if not set, the one on PATH, if any; "none" uses the package only.',
     )
     espeak: FilePath | Literal["none"] | None = setting(
         None,
         examples=["~/.local/bin/espeak-ng"],
-        description="The program `espeak-ng`, which speaks, and pronounces words for voices; not "
-        'set is the one on PATH, if any; "none" is to do without it.',
+        description="The program `espeak-ng`, which speaks, and pronounces words for voices; if "
+        'not set, the one on PATH, if any; "none" uses none.',
     )
     other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = setting(
         [],
         examples=[["lmstudio", "huggingface"]],
-        description="Other programs whose folders of model files are searched too, only reading.",
+        description="Other programs whose model folders are searched too; files there are never "
+        "changed.",
     )
 
 
@@ -250,16 +255,16 @@ class ChatSettings(Section):
     save: bool = setting(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
     memory: bool = setting(
         False,
-        description="Put the notes of /memory into the system prompt of new chats that are saved.",
+        description="Add the notes of /memory to the system prompt of new chats that are saved.",
     )
     titles: bool = setting(
         True,
-        description="Have the model of a saved chat make its title after the first answer, in the "
-        "background; not if the model is slow.",
+        description="Have the model of a saved chat write its title in the background after the "
+        "first answer, unless the model is slow.",
     )
     make_room: Literal["off", "summarise", "leave-out"] = setting(
         "off",
-        description="What happens by itself when a prompt nears the end of the context window: "
+        description="What happens automatically when a prompt nears the end of the context window: "
         "`summarise` has the model summarise the older messages, `leave-out` no longer sends them. "
         "The chat keeps them.",
     )
@@ -278,12 +283,13 @@ class AppConfig(Section):
 
     theme: Text = setting(DEFAULT_THEME, description="Name of a colour theme.")
     screen_reader: bool = setting(
-        False, description="Write the chat in lines that a screen reader reads, without a screen."
+        False, description="Write the chat as lines for a screen reader instead of a full screen."
     )
     model: Text | None = setting(
         None,
         examples=["local://qwen3:8b"],
-        description="Model to start with: a name, or provider://name; not set is the last used.",
+        description="Model to start with: a name, or provider://name; if not set, the last one "
+        "used.",
     )
     provider: str | None = setting(
         None, examples=["local"], description="Default provider; --host and --api-key apply to it."
@@ -294,26 +300,29 @@ class AppConfig(Section):
     system_prompt_format: TemplateFormat | None = setting(
         None,
         examples=["jinja2"],
-        description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
-        "same; not set is plain text.",
+        description="Template language of `system_prompt`: `jinja2`, or `hf` for the same; if not "
+        "set, it is plain text.",
     )
     thinking: ThinkingLevel | None = setting(
         None,
         examples=["low"],
-        description="How much models think in a new chat; not set is up to the model.",
+        description="How much models think in a new chat; if not set, the model decides.",
     )
     profile: Text | None = setting(
         None, examples=["coding"], description="Profile of new chats; `none` for no profile."
     )
     ui: UiSettings = setting(UiSettings, description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = setting(
-        {}, examples=[{"chat.models": "f4"}], description="Key bindings by the id of the action; docs/reference/keys.md lists the ids."
+        {},
+        examples=[{"chat.models": "f4"}],
+        description="Key bindings by the id of the action; docs/reference/keys.md lists the ids.",
     )
     options: GenerationSettings = setting(
-        GenerationSettings, description="Generation options of every chat."
+        GenerationSettings, description="Generation options for every chat."
     )
     defaults: DefaultModels = setting(
-        DefaultModels, description="Models of the commands beside the chat, such as `ollm embed`."
+        DefaultModels,
+        description="Default models of commands other than the chat, such as `ollm embed`.",
     )
     embedded: EmbeddedConfig = setting(
         EmbeddedConfig, description="The engine that runs model files in a child process."
@@ -326,7 +335,7 @@ class AppConfig(Section):
     )
     shell: ShellSettings = setting(ShellSettings, description="Commands that you run with `!`.")
     hub: HubSettings = setting(
-        HubSettings, description="The hub that model files are searched on and downloaded from."
+        HubSettings, description="The hub for searching and downloading model files."
     )
     search: SearchSettings = setting(SearchSettings, description="The search in all saved chats.")
     sound: SoundSettings = setting(
@@ -340,12 +349,12 @@ class AppConfig(Section):
         {}, description="Profiles: presets for chats, by name."
     )
     models: dict[str, ModelSettings] = setting(
-        {}, description="Overrides for single models, by address or name."
+        {}, description="Settings of single models, by address or name."
     )
     aliases: dict[str, str] = setting(
         dict(BUILT_IN_ALIASES),
         examples=[{"ollama": "local"}],
-        description="Aliases of providers: alias to provider.",
+        description="Aliases of providers: each alias with its provider.",
     )
     providers: dict[str, ProviderSettings] = setting(
         make_default=_built_in, description="Providers, by name."

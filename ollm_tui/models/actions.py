@@ -153,7 +153,7 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         command="quantize",
         help="make a smaller copy of a model with full weights",
         values=(
-            ("level", "LEVEL", "the quantization: q4_K_M, q8_0 or another that the server knows"),
+            ("level", "LEVEL", "the quantization: q4_K_M, q8_0 or another one of the server"),
             ("copy", "COPY", "the new name"),
         ),
         is_top_level=False,

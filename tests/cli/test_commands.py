@@ -160,6 +160,7 @@ def test_the_other_places_are_printed_too(ollm: Ollm, tmp_path: Path) -> None:
     places = {
         "models": ".data/ollm/models",
         "themes": ".config/ollm/themes",
+        "data": ".data/ollm",
         "state": ".state/ollm",
     }
     for place, path in places.items():

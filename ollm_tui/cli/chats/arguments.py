@@ -79,16 +79,16 @@ def chat_options(values: Mapping[str, Any]) -> ChatOptions:
 
 
 def _add_search(action: argparse.ArgumentParser) -> None:
-    about = 'words that all must be in a message; also "words in order", begin*, role:user, '
+    about = 'words that must all be in a message; also "words in order", begin*, role:user, '
     about += "model:NAME, tag:NAME, after:2026-03 and before:2026-03-31"
     action.add_argument("words", metavar="WORDS", nargs="*", help=about)
-    about = "also list messages of similar meaning, by an embedding model of this machine"
+    about = "also list messages of similar meaning, with an embedding model of this machine"
     action.add_argument("--similar", action="store_true", help=about)
     _add_limit(action, "messages")
 
 
 def _add_list(action: argparse.ArgumentParser) -> None:
-    about = "words that all must be in the title, the model or the tags; also model:NAME, "
+    about = "words that must all be in the title, the model or the tags; also model:NAME, "
     about += "tag:NAME, after:2026-03 and before:2026-03-31"
     action.add_argument("words", metavar="WORDS", nargs="*", help=about)
     about = "list chats with this tag; may be repeated"
@@ -97,16 +97,16 @@ def _add_list(action: argparse.ArgumentParser) -> None:
     action.add_argument("--pinned", dest="is_pinned", action="store_true", help=about)
     about = "list the archived chats"
     action.add_argument("--archived", dest="is_archived", action="store_true", help=about)
-    action.add_argument("--sort", choices=SORTS, help="what to sort by (default: changed)")
+    action.add_argument("--sort", choices=SORTS, help="column to sort by (default: changed)")
     about = "reverse the order"
     action.add_argument("--reverse", dest="is_turned", action="store_true", help=about)
     _add_limit(action, "chats")
-    about = "list what was deleted and can be restored"
+    about = "list deleted chats and messages that can be restored"
     action.add_argument("--deleted", dest="is_deleted", action="store_true", help=about)
 
 
 def _add_limit(action: argparse.ArgumentParser, what: str) -> None:
-    about = f"list at most so many {what} (default: 20)"
+    about = f"maximum number of {what} to list (default: 20)"
     action.add_argument("--limit", metavar="NUMBER", type=int, help=about)
 
 
@@ -116,7 +116,7 @@ def _add_show(action: argparse.ArgumentParser) -> None:
 
 def _add_export(action: argparse.ArgumentParser) -> None:
     action.add_argument("ids", metavar="ID", nargs=1, help=_ID)
-    about = "md, json or html (default: by the name of the file, else md)"
+    about = "md, json or html (default: by the name of the file, otherwise md)"
     action.add_argument(
         "--format", dest="export_format", metavar="FORMAT", choices=tuple(FORMATS), help=about
     )
@@ -172,22 +172,22 @@ def _add_purge(action: argparse.ArgumentParser) -> None:
 
 
 def _add_restore(action: argparse.ArgumentParser) -> None:
-    about = "the day of the copy, as 2026-11-24; without it, the copies are listed"
+    about = "the day of the copy, such as 2026-11-24; without it, the copies are listed"
     action.add_argument("day", metavar="DATE", nargs="?", help=about)
     action.add_argument("-y", "--yes", action="store_true", help="restore without asking")
 
 
 _ACTIONS: Final = (
     _Action("search", "search in the messages of all saved chats", _add_search),
-    _Action("list", "list the saved chats, the pinned and then the latest first", _add_list),
+    _Action("list", "list the saved chats: pinned chats first, then the latest", _add_list),
     _Action("show", "print the messages of a saved chat", _add_show),
     _Action("export", "write a chat as Markdown, JSON or HTML", _add_export),
-    _Action("import", "import chats; those that are there already are left out", _add_import),
-    _Action("rename", "give a chat another title", _add_rename),
-    _Action("tag", "add tags to a chat, or remove some", _add_tag),
+    _Action("import", "import chats; those that exist already are skipped", _add_import),
+    _Action("rename", "rename a chat", _add_rename),
+    _Action("tag", "add tags to a chat, or remove tags", _add_tag),
     _Action("pin", "pin chats to the top of the list", _add_ids),
     _Action("unpin", "unpin chats", _add_ids),
-    _Action("archive", "take chats out of the list without deleting them", _add_ids),
+    _Action("archive", "remove chats from the list without deleting them", _add_ids),
     _Action("unarchive", "return chats to the list", _add_ids),
     _Action("rm", "delete chats; they can be restored for 30 days", _add_remove),
     _Action("undelete", "undo the last deletion of a chat, or in it", _add_undelete),

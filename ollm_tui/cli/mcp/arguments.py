@@ -49,13 +49,13 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     """Add `mcp` and its actions."""
     mcp = add_command(commands, "mcp", "list, add, remove and test MCP servers")
     actions = mcp.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add_command(actions, "list", "the servers of the settings", shared)
+    add_command(actions, "list", "list the servers in the settings", shared)
     _add_options(add_command(actions, "add", "add a server to the settings", shared))
     remove = add_command(actions, "rm", "remove a server from the settings", shared)
     remove.add_argument("server", metavar="NAME", help="the name of a server")
-    about = "start servers, list their tools and say what is wrong"
+    about = "start servers, list their tools and show errors"
     test = add_command(actions, "test", about, shared)
-    about = "the name of a server (default: all that are on)"
+    about = "the name of a server (default: all that are enabled)"
     test.add_argument("server", metavar="NAME", nargs="?", help=about)
     about = "show the descriptions of a server's tools that you have not read yet"
     review = add_command(actions, "review", about, shared)
@@ -63,7 +63,7 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     about = "sign in to a server at an address, in the browser"
     login = add_command(actions, "login", about, shared)
     login.add_argument("server", metavar="NAME", help="the name of a server")
-    about = "ask for the secret of `oauth.client_id` first, and keep it where the keys are"
+    about = "ask for the secret of `oauth.client_id` first, and store it with your keys"
     login.add_argument("--client-secret", action="store_true", help=about)
     about = "sign out of a server: remove its tokens from this machine"
     logout = add_command(actions, "logout", about, shared)
@@ -84,24 +84,24 @@ def _add_options(add: argparse.ArgumentParser) -> None:
     option("--header", metavar="NAME:VALUE", action="append", help=about)
     option("--cwd", dest="folder", metavar="DIR", type=Path, help="the folder in which it runs")
     _add_rights(add)
-    about = "add the servers of another client's file with `mcpServers`, after a question"
+    about = "add the servers of another client from its file with `mcpServers`, after asking"
     option("--from", dest="clients_file", metavar="FILE", type=Path, help=about)
-    option("--yes", action="store_true", help="add them without a question")
+    option("--yes", action="store_true", help="add them without asking")
 
 
 def _add_rights(add: argparse.ArgumentParser) -> None:
     option, switch = add.add_argument, argparse.BooleanOptionalAction
-    about = "whether it may ask the model of the chat; each request is a question"
+    about = "whether it may send requests to the model of the chat; you are asked about each"
     option("--sampling", action=switch, help=about)
-    about = "whether it may ask you to fill a form or to open a page"
+    about = "whether it may ask you to fill in a form or to open a page"
     option("--elicitation", action=switch, help=about)
-    about = "whether it is told the working folder (default: programs are, addresses are not)"
+    about = "whether it gets the path of the working folder (default: only programs do)"
     option("--roots", action=switch, help=about)
     about = "how long it may take to start (default: 10)"
     option("--start-timeout", dest="start_timeout_s", metavar="SECONDS", type=float, help=about)
     about = "how long a call may take (default: 60)"
     option("--call-timeout", dest="call_timeout_s", metavar="SECONDS", type=float, help=about)
-    about = "the id under which the authorization server of an address knows you"
+    about = "the id of your own client at the authorization server of an address"
     option("--client-id", metavar="ID", help=about)
     about = "the port of http://127.0.0.1:PORT/callback, the redirect address"
     option("--callback-port", metavar="PORT", type=int, help=about)

@@ -22,15 +22,19 @@ class ToolSettings(Section):
 
     enabled: list[Text] = setting(
         [],
-        description="Tools that new chats offer, see /tools; `all` is every tool that only reads.",
+        description="Tools that new chats offer, see /tools; `all` means every tool that only "
+        "reads.",
         examples=[["read_file", "search_files"]],
     )
     root: FilePath | None = setting(
         None,
-        description="The only folder that file tools see; not set is where the app starts.",
+        description="The only folder that file tools can access; if not set, the folder in which "
+        "the app starts.",
         examples=["~/notes"],
     )
-    network: bool = setting(False, description="Whether commands of models have the network.")
+    network: bool = setting(
+        False, description="Whether commands run by models may use the network."
+    )
     private_networks: list[Network] = setting(
         [],
         description="Private networks that `web_fetch` may reach; none by default.",
@@ -50,12 +54,12 @@ class ShellSettings(Section):
     timeout_s: Seconds = setting(120, description="Time limit for one command, in seconds.")
     background_s: Seconds = setting(
         3600,
-        description="Time limit for a command of a model that runs in the background, in seconds.",
+        description="Time limit for a command that a model runs in the background, in seconds.",
     )
     variables: list[Text] = setting(
         [],
-        description="Further variables of the environment that commands get; those whose names "
-        "sound like keys are left out.",
+        description="Additional environment variables for commands; those whose names look like "
+        "keys are left out.",
         examples=[["JAVA_HOME"]],
     )
 
@@ -67,7 +71,7 @@ class SearchSettings(Section):
     similar: bool = setting(
         False,
         description="Search all chats for messages of similar meaning too, with the model of "
-        "`embedding` below [defaults], else with the only embedding model of this machine.",
+        "`embedding` below [defaults], or the only embedding model on this machine.",
     )
 
 
@@ -78,20 +82,20 @@ class SoundSettings(Section):
     record_command: Command | None = setting(
         None,
         examples=["arecord -q -f S16_LE -r 16000 -c 1 -t wav -"],
-        description="Program that records: it prints a WAV file until it is ended; not set is the "
-        "microphone of this machine. No shell runs it.",
+        description="Program that records: it prints a WAV file until it is stopped; if not set, "
+        "the microphone of this machine. Not run by a shell.",
     )
     play_command: Command | None = setting(
         None,
         examples=["pw-play -"],
-        description="Program that plays what it reads; not set is the sound output of this "
-        "machine. No shell runs it.",
+        description="Program that plays a sound file from standard input; if not set, the sound "
+        "output of this machine. Not run by a shell.",
     )
     longest_recording_s: Seconds = setting(
         300, description="Maximum length of a recording, in seconds."
     )
     voice: Text | None = setting(
-        None, examples=["nova"], description="Voice of /speak; not set is up to the model."
+        None, examples=["nova"], description="Voice of /speak; if not set, the model decides."
     )
 
 

@@ -19,20 +19,20 @@ class McpOAuthSettings(Section):
     client_id: Text | None = setting(
         None,
         examples=["my-client"],
-        description="Id under which its authorization server knows ollm; not set introduces ollm "
-        "as a new client.",
+        description="Client id of ollm at its authorization server; if not set, ollm registers as "
+        "a new client.",
     )
     client_secret: Secret | None = setting(
         None,
         examples=["${WORK_SECRET}"],
         description='Secret of that client, best as "${NAME}"; `ollm mcp login NAME '
-        "--client-secret` keeps one where the keys are.",
+        "--client-secret` keeps one with your keys.",
     )
     callback_port: Annotated[int, Bounds(ge=1, le=65_535), NoSwitch] | None = setting(
         None,
         examples=[8765],
-        description="Port of http://127.0.0.1:PORT/callback, where the browser comes back to; not "
-        "set takes a free one.",
+        description="Port of the redirect address http://127.0.0.1:PORT/callback; if not set, a "
+        "free one.",
     )
 
 
@@ -43,8 +43,8 @@ class McpServerSettings(Section):
     command: Text | None = setting(
         None,
         examples=["uvx"],
-        description="Program that is the server and speaks on its standard input and output; no "
-        "shell runs it.",
+        description="Program of the server, which communicates by standard input and output; not "
+        "run by a shell.",
     )
     args: list[str] = setting(
         [], examples=[["mcp-server-time"]], description="Arguments of the program."
@@ -52,19 +52,19 @@ class McpServerSettings(Section):
     env: dict[str, Secret] = setting(
         {},
         examples=[{"API_KEY": "${WORK_KEY}"}],
-        description="Variables of its environment beside PATH, HOME and the like; nothing else "
-        "is passed on.",
+        description="Variables of its environment in addition to PATH, HOME and the like; nothing "
+        "else is passed on.",
     )
     cwd: FilePath | None = setting(
         None,
         examples=["~/notes"],
-        description="Folder in which it runs; not set is where the app starts.",
+        description="Folder in which it runs; if not set, the folder in which the app starts.",
     )
     url: Text | None = setting(
         None,
         examples=["https://mcp.example.com/mcp"],
         is_shown=False,  # may hold a name and a password
-        description="Address of a server that speaks streamable HTTP, in place of a program.",
+        description="Address of a server that speaks streamable HTTP, instead of a program.",
     )
     headers: Headers = setting(
         {},
@@ -75,12 +75,14 @@ class McpServerSettings(Section):
         McpOAuthSettings,
         examples=[{"client_id": "my-client", "callback_port": 8765}],
         description="Your own client for the sign-in at that address: `client_id`, "
-        '`client_secret` (best as "${NAME}") and `callback_port`, of the address '
-        "http://127.0.0.1:PORT/callback. Not set introduces ollm as a new client.",
+        '`client_secret` (best as "${NAME}") and `callback_port`, of the redirect address '
+        "http://127.0.0.1:PORT/callback. If not set, ollm registers as a new client.",
     )
-    enabled: bool = setting(True, description="Whether it is started, and its tools are offered.")
+    enabled: bool = setting(
+        True, description="Whether the server is started and its tools are offered."
+    )
     start_timeout_s: Seconds = setting(
-        10, description="Seconds to wait until it has started and listed its tools."
+        10, description="Seconds to wait for it to start and list its tools."
     )
     call_timeout_s: Annotated[Seconds, Bounds(le=3600)] = setting(
         60, description="Time limit for one call, in seconds."
@@ -89,17 +91,17 @@ class McpServerSettings(Section):
     roots: bool | None = setting(
         None,
         examples=[False],
-        description="Whether it is told the working folder; not set tells programs, which can see "
-        "it anyway, and no addresses.",
+        description="Whether it gets the path of the working folder; if not set, programs do, "
+        "which can see it anyway, and addresses do not.",
     )
     sampling: bool = setting(
         False,
-        description="Whether it may ask the model of the chat; each request and each answer is "
-        "asked about.",
+        description="Whether it may send requests to the model of the chat; you are asked about "
+        "each request and each answer.",
     )
     elicitation: bool = setting(
         False,
-        description="Whether it may ask you to fill a form or to open a page.",
+        description="Whether it may ask you to fill in a form or to open a page.",
     )
 
     @property
