@@ -315,7 +315,7 @@ class AppConfig(Section):
     keymap: dict[str, str] = setting(
         {},
         examples=[{"chat.models": "f4"}],
-        description="Key bindings by the id of the action; docs/reference/keys.md lists the ids.",
+        description="Key bindings by the id of the action; the reference of keys lists the ids.",
     )
     options: GenerationSettings = setting(
         GenerationSettings, description="Generation options for every chat."
