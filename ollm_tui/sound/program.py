@@ -64,17 +64,21 @@ class SoundProgram:
         os.set_blocking(log_write, False)  # a full log drops lines; it never stops the program
         is_player = self.direction == "play"
         try:
-            process = await anyio.open_process(
-                list(self.command),
-                stdin=subprocess.PIPE if is_player else subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL if is_player else subprocess.PIPE,
-                stderr=log_write,
-                env=without_secrets(os.environ),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
+            # Cancelled half-way it would be killed, but nothing would wait for its end.
+            with anyio.CancelScope(shield=True):
+                process = await anyio.open_process(
+                    list(self.command),
+                    stdin=subprocess.PIPE if is_player else subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL if is_player else subprocess.PIPE,
+                    stderr=log_write,
+                    env=without_secrets(os.environ),
+                    start_new_session=True,
+                )
+        except BaseException as error:
             os.close(log_read)
-            raise self.not_started(error) from error
+            if isinstance(error, OSError | ValueError):
+                raise self.not_started(error) from error
+            raise
         finally:
             os.close(log_write)
         return RunningProgram(self, process, log_read)

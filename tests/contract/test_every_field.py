@@ -304,7 +304,7 @@ class StubEngine:
     crash = None
     ready_at = 0.0
     replaced = None
-    has_untrusted_input = False
+    has_processed_prompt = False
     state_name = None
     read_chat = None
     leases = 1

@@ -53,6 +53,7 @@ NOT_FROM_OUTSIDE = {
 NOT_TO_THE_OUTSIDE = {
     # `write` is a method of their own there.
     "decode/react.py",
+    *(f"chat/{name}.py" for name in ("client", "prompt_run", "saving")),
     # By `linear/terminal.py`.
     *(f"linear/{name}.py" for name in ("chat", "commands", "model_actions", "run", "settings")),
     *(f"linear/{name}.py" for name in ("compacting", "views", "writing")),

@@ -59,3 +59,14 @@ async def test_a_program_that_reads_nothing_can_be_cancelled(tmp_path: Path) -> 
         with anyio.move_on_after(0.05) as scope:
             await one.play(bytes(1_000_000))
     assert scope.cancelled_caught
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="the system does not list open files")
+async def test_a_start_that_is_cancelled_leaves_no_file_open() -> None:
+    before = len([*Path("/dev/fd").iterdir()])
+    async with player(["sleep", "60"]) as one:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await one.play(b"RIFF")
+    assert scope.cancelled_caught
+    assert len([*Path("/dev/fd").iterdir()]) == before

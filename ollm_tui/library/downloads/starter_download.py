@@ -141,20 +141,23 @@ async def run_package_client(
 
 async def _started(command: Sequence[str], work: Path) -> Process:
     try:
-        return await anyio.open_process(
-            [*GUARD, *command],
-            stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            # Temporary files lie where they are deleted, not in the system's folder.
-            env={**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"},
-            start_new_session=True,
-        )
+        # Cancelled half-way it would be killed, but nothing would wait for its end.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                [*GUARD, *command],
+                stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                # Temporary files lie where they are deleted, not in the system's folder.
+                env={**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"},
+                start_new_session=True,
+            )
     except OSError as error:
         raise AIError(
             ErrorCode.INTERNAL_ERROR,
             f"{Path(command[0]).name} could not be started: {error.strerror or error}.",
         ) from error
+    return process
 
 
 async def _measure(work: Path, watch: Callable[[int], None]) -> None:

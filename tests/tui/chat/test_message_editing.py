@@ -70,7 +70,7 @@ async def test_a_message_that_reads_like_a_command_is_edited_as_a_message(config
         await stage.send("//permissions all")
         await answer(stage, "Which ones?")
         assert texts_of(stage)[0] == "/permissions all"
-        await press(stage, "alt+up", "e")
+        await press(stage, "alt+up", "up", "e")
         assert stage.chat.composer.value == "//permissions all"
         await press(stage, "enter")
         assert texts_of(stage) == ["/permissions all"]
