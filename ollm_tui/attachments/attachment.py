@@ -151,7 +151,10 @@ class AttachedText:
         longest = max((len(run) for run in re.findall("`{3,}", self.text)), default=2)
         fence = "`" * max(3, longest + 1)
         ended = self.text if self.text.endswith("\n") else f"{self.text}\n"
-        return f"{self.name}:\n{fence}\n{ended}{fence}\n"
+        # At the beginning of the input a name must not be taken for a command.
+        is_like_command = self.name.lstrip().startswith(("/", "!"))
+        name = f"File {self.name}" if is_like_command else self.name
+        return f"{name}:\n{fence}\n{ended}{fence}\n"
 
 
 AttachedFile: TypeAlias = AttachedImage | AttachedMedia

@@ -79,11 +79,12 @@ def has_results(history: Sequence[Message]) -> bool:
     for message in reversed(history):
         if message.metadata.get(COMMAND):
             return True
-        if is_prompt_seen:
+        if message.role == "user":  # several in a row are sent as one
+            is_prompt_seen = is_prompt_seen or not message.metadata.get("correction")
+        elif is_prompt_seen:
             return False
-        if message.role == "tool":
+        elif message.role == "tool":
             return True
-        is_prompt_seen = message.role == "user" and not message.metadata.get("correction")
     return False
 
 

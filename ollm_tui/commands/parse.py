@@ -81,11 +81,12 @@ def prompt_text(text: str) -> str:
 
 
 def as_typed(prompt: str) -> str:
-    """Return a prompt as it is typed, so that it is no command."""
+    """Return a prompt as it is typed, so that it is no command and is sent as it is."""
+    if prompt.startswith(("/", "!")):
+        return f"{prompt[0]}{prompt}"
     bare = prompt.strip()
-    if bare.casefold() in _BARE:
-        return f'"""{bare}"""'
-    return f"{bare[0]}{prompt.lstrip()}" if bare.startswith(("/", "!")) else prompt
+    is_command = bare.casefold() in _BARE or _CALL.match(bare) or shell_line(bare) is not None
+    return f'"""\n{prompt}\n"""' if is_command or _BLOCK.fullmatch(prompt) else prompt
 
 
 class ShellLine(str):

@@ -91,7 +91,7 @@ class FolderGrants:
         """
         grant = grant_of(name, effect, preview, self._clock() + LASTS_S)
         with self._changing():
-            others = [one for one in self.read() if (one.tool, one.words) != (name, grant.words)]
+            others = [one for one in self.read() if _subject(one) != _subject(grant)]
             self._write([*others, grant])
         return grant
 
@@ -147,6 +147,11 @@ def folder_grants(runtime: "Runtime") -> FolderGrants:
     return FolderGrants(runtime.paths.state_dir / "permissions.json", real_path(folder))
 
 
+def _subject(grant: Grant) -> tuple[object, ...]:
+    """Return what a permission is about; a later one about the same takes its place."""
+    return grant.tool, grant.words, grant.containment or ""
+
+
 def _as_json(grant: Grant) -> Mapping[str, object]:
     words = None if grant.words is None else [*grant.words]
     return {
@@ -172,6 +177,7 @@ def _grant(data: object) -> Grant | None:
     if not (isinstance(words, list) and words and all(isinstance(one, str) for one in words)):
         return None
     # A command is allowed with its containment, and by its words: no pattern is ever kept.
-    if words[-1] == REST or not isinstance(containment, str if effect == "run" else str | None):
+    if words[-1] == REST:
         return None
+    containment = containment if isinstance(containment, str) else ""
     return Grant(tool, effect, tuple(words), until, containment)

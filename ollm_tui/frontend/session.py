@@ -109,14 +109,14 @@ class ChatSession:
         was_unsaved = self.client.saving.journal is None
         self.client = self.runtime.new_client(saved=not self.is_private)
         after = self.client.conversation
-        after.model = before.model
-        # Nothing that was typed in a private chat gets into one that is saved.
+        after.model, after.schema_file = before.model, before.schema_file
+        after.options, after.should_think = before.options, before.should_think
+        after.tools = before.tools
+        # What was typed in a private chat does not get into one that is saved.
         if not was_unsaved or self.client.saving.journal is None:
             after.system_prompt = before.system_prompt
             after.system_template = before.system_template
-            after.options, after.should_think = before.options, before.should_think
-            after.tools, after.profile = before.tools, before.profile
-            after.schema_file = before.schema_file
+            after.profile = before.profile
         self.recall_notes()
         self.usage = None
 

@@ -144,7 +144,7 @@ class CallPreview:
     argv: tuple[str, ...] | None = None
     """The words of a single plain command; None is any other one."""
     containment: str = ""
-    """What contains a command, in a few words: a permission holds for this containment alone."""
+    """What contains a command, such as `namespaces`: a permission holds for this alone."""
     unread: str = ""
     """What nobody has read of the tool, and how to, as a sentence; empty if all was read."""
     language: str = ""

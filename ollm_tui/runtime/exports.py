@@ -1,6 +1,7 @@
 """The open chat as text or as a file, in one of the formats of an export."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,10 +56,10 @@ class ChatExports:
             raise AIError(ErrorCode.BAD_REQUEST, "This chat is empty.")
         journal = client.saving.journal
         if self._store is not None and isinstance(journal, ConversationJournal) and journal.path:
-            stored = await self._store.records.read(journal.conversation_id)
-            is_whole = client.saving.problem is None  # else the end is in the open chat alone
-            if stored is not None and is_whole:
-                return replace(stored, leaf_id=journal.path[-1])
+            with suppress(AIError):  # the open chat has all of it
+                stored = await self._store.records.read(journal.conversation_id)
+                if stored is not None and _is_whole(stored, journal.path[-1], client):
+                    return replace(stored, leaf_id=journal.path[-1])
         return _unsaved(client.conversation)
 
 
@@ -78,6 +79,14 @@ def write_record(
         path = free_name(Path(), title_text(record), form.suffixes[0])
     write_file(path, form.pieces(record), replaces=replaces)
     return path
+
+
+def _is_whole(stored: ChatRecord, leaf_id: str, client: ChatClient) -> bool:
+    """Whether the store has the end of the open chat, perhaps saved only now."""
+    leaf = next((one for one in stored.messages if one.id == leaf_id), None)
+    if leaf is None or client.saving.problem is None:
+        return leaf is not None
+    return leaf.message == client.conversation.messages[-1]
 
 
 def _unsaved(conversation: Conversation) -> ChatRecord:

@@ -61,6 +61,12 @@ class Containment:
         return self.sandbox == "namespaces" and not self.asks_programs
 
     @property
+    def key(self) -> str:
+        """What tells it from other ones, such as `namespaces+network`; it is kept in files."""
+        more = ("+network" if self.network else "") + ("+programs" if self.asks_programs else "")
+        return f"{self.sandbox}{more}"
+
+    @property
     def word(self) -> str:
         """What holds, for a line of status."""
         match self.sandbox:
@@ -131,13 +137,16 @@ def _kept_within(writable: Sequence[str]) -> list[str]:
     This is the program itself, and what is there of files that shells and git run by themselves.
     """
     places = {str(real_path(Path(place))) for place in (sys.prefix, sys.base_prefix, _PACKAGE)}
-    places |= {str(real_path(Path(place))) for place in sys.path if Path(place).name in _PACKAGES}
+    packages = [Path(place) for place in sys.path if Path(place).name in _PACKAGES]
+    places |= {str(real_path(place)) for place in packages if is_folder(place)}
     for folder in writable:
         started = [real_path(Path(folder, name)) for name in _STARTED]
         pointer = Path(folder, ".git")
         started += [pointer] if is_file(pointer) else []
         places |= {str(one) for one in started if is_file(one) or is_folder(one)}
-    return sorted(place for place in places if any(_is_below(place, one) for one in writable))
+    within = [place for place in places if any(_is_below(place, one) for one in writable)]
+    # A place inside another one would have the folders between them writable.
+    return sorted(place for place in within if not any(_is_below(place, one) for one in within))
 
 
 def _held_above(kept: Sequence[str], writable: Sequence[str]) -> list[str]:

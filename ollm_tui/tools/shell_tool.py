@@ -138,7 +138,7 @@ class PreparedCommand:
             is_command=True,
             # what goes on running is asked about each time
             argv=None if self.is_background else plain_words(self.command),
-            containment=self.containment.word,
+            containment=self.containment.key,
         )
 
     async def run(self, args: JsonObject) -> ToolOutput:

@@ -117,6 +117,10 @@ def test_what_is_typed_for_a_prompt_is_no_command(prompt: str, space: str) -> No
         assert shell_line(typed) is None
 
 
-@pytest.mark.parametrize("text", ["hello", "/etc/hosts", "/help", "!ls", "//x", "!!", "exit", ""])
-def test_what_is_typed_for_a_prompt_sends_it(text: str) -> None:
-    assert prompt_text(as_typed(text)) == text
+@given(
+    st.text()
+    | st.sampled_from(["/etc/hosts", "/help", "!ls", "//x", "!!", " exit ", "  /help", '"""x"""'])
+    | st.text(' \n/!"exit#*', max_size=12)
+)
+def test_what_is_typed_for_a_prompt_sends_it_unchanged(prompt: str) -> None:
+    assert prompt_text(as_typed(prompt)) == prompt

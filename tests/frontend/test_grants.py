@@ -155,7 +155,6 @@ async def test_a_permission_is_taken_back_in_every_window(tmp_path: Path) -> Non
         '{"/srv/notes": [{"tool": "write_file", "effect": "anything", "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": [], "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": [5], "until": 9e12}]}',
-        '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": ["ls"], "until": 9e12}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": ["ls", "*"], "until": 9e12,'
         ' "containment": ""}]}',
         '{"/srv/notes": [{"tool": "shell", "effect": "run", "words": null, "until": 9e12}]}',

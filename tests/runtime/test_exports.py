@@ -56,6 +56,9 @@ async def test_what_could_not_be_saved_is_exported_all_the_same(tmp_path: Path) 
         client.saving.problem = AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.")
         text = await ChatExports(store).text(client, FORMATS["md"])
         assert ("one" in text, "two" in text) == (True, True)
+        await client.saving.journal.begin(client.conversation.messages[-1])  # saved after all
+        text = await ChatExports(store).text(client, FORMATS["json"])
+        assert client.saving.journal.conversation_id in text
 
 
 async def test_a_chat_that_is_not_saved_can_be_exported(tmp_path: Path) -> None:

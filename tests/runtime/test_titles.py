@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.prompt_run import PromptRun
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message, Timings, Usage
@@ -167,6 +168,13 @@ async def test_a_slow_model_and_a_long_chat_get_none(
 ) -> None:
     async with answered(tmp_path) as stage:
         assert stage.is_wanted(timings, usage) == is_wanted
+
+
+async def test_a_model_may_be_listed_with_a_tag(tmp_path: Path) -> None:
+    async with answered(tmp_path) as stage:
+        assert isinstance(stage.client._prompt, PromptRun)
+        stage.client._prompt.model = "scripted://m:latest"
+        assert stage.is_wanted()
 
 
 async def test_a_model_that_is_chosen_meanwhile_gets_nothing_of_the_chat(tmp_path: Path) -> None:

@@ -184,7 +184,9 @@ def test_a_server_of_a_command_is_reached_by_it(sandbox: Containment, tmp_path: 
     assert contained(sandbox, tmp_path, f'python3 -c "{both}"') == 0
 
 
-@pytest.mark.parametrize("place", ["prefix", "package", "packages of the user"])
+@pytest.mark.parametrize(
+    "place", ["prefix", "package", "packages of the user", "packages in the prefix"]
+)
 def test_the_program_itself_cannot_be_changed(
     sandbox: Containment, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +196,13 @@ def test_the_program_itself_cannot_be_changed(
     (own / "python").write_text("kept")
     if place == "prefix":
         monkeypatch.setattr(sys, "prefix", str(own.parent))
+    elif place == "packages in the prefix":
+        packages = own.parent / "lib" / "site-packages"
+        packages.mkdir(parents=True)
+        monkeypatch.setattr(sys, "prefix", str(own.parent))
+        monkeypatch.setattr(
+            sys, "path", [*sys.path, str(packages), str(tmp_path / "site-packages")]
+        )
     elif place == "package":
         monkeypatch.setattr(containment, "_PACKAGE", own.parent)
     else:
@@ -201,7 +210,7 @@ def test_the_program_itself_cannot_be_changed(
         monkeypatch.setattr(sys, "path", [*sys.path, str(own.parent)])
     for way in ("echo x > .venv/bin/python", "mv .venv other", "rm -r .venv", "touch .venv/new"):
         assert contained(sandbox, tmp_path, way) != 0
-    assert [path.name for path in own.parent.iterdir()] == ["bin"]
+    assert {path.name for path in own.parent.iterdir()} - {"lib"} == {"bin"}
     assert (own / "python").read_text() == "kept"
     assert contained(sandbox, tmp_path, "echo x > new") == 0
 

@@ -21,7 +21,9 @@ from ollm_tui.lazy import lazy_re
 from ollm_tui.protocol.chat_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings, Usage
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.router import same_model
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
 
@@ -94,7 +96,8 @@ class ChatTitles:
         conversation = client.conversation
         if not self._is_on or self._store is None or conversation.model is None:
             return False
-        if conversation.model != client.answered_by:  # another one was chosen: nothing goes to it
+        # Nothing of the chat goes to another model that was chosen meanwhile.
+        if client.answered_by is None or not _is_same(conversation.model, client.answered_by):
             return False
         if conversation.own_title is not None or conversation.made_title is not None:
             return False
@@ -160,6 +163,14 @@ class ChatTitles:
                 elif isinstance(event, Finish) and event.reason not in {"stop", "length"}:
                     return ""
         return "".join(parts)
+
+
+def _is_same(chosen: str, answered_by: str) -> bool:
+    """Whether two addresses lead to the same model; the answer's is as its server lists it."""
+    one, other = ModelRef.parse(chosen), ModelRef.parse(answered_by)
+    if one is None or other is None:
+        return False
+    return one.provider == other.provider and same_model(one.model, other.model)
 
 
 def _is_fast(timings: Timings | None) -> bool:

@@ -88,7 +88,10 @@ class Attachments:
         """
         written = [part for part in parts if not isinstance(part, str) or part.strip()]
         if written and isinstance(written[0], str):
-            written[0] = as_typed(written[0])  # words of a server are no command, folded or not
+            first = written[0].lstrip()
+            is_all = len(written) == 1 and not self.composer.draft
+            # words of a server are no command, folded or not
+            written[0] = as_typed(first) if is_all or first.startswith(("/", "!")) else first
         texts = [*map(self._written, written), self.composer.draft]
         self.composer.draft = "\n\n".join(filter(None, texts))
         self.composer.guarded_until = time.monotonic() + _UNREAD_S

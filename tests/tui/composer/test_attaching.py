@@ -7,7 +7,7 @@ import anyio
 import pytest
 from textual import events
 
-from ollm_tui.attachments.attachment import AttachedImage, FileBytes, image_of
+from ollm_tui.attachments.attachment import AttachedImage, AttachedText, FileBytes, image_of
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import parse, shell_line
 from ollm_tui.decode.images import image_data
@@ -132,10 +132,21 @@ async def test_enter_waits_for_the_file_and_a_further_key_takes_it_back(
         (" ", "!ls"),
         ("!ls " + "x" * 30_000,),
         ("quit",),
+        (AttachedText("!ls #", "one\n"),),
+        (AttachedText("/new x", "one\n" * 30),),
     ],
-    ids=["a command", "after nothing", "a long one, which is folded", "a word that quits"],
+    ids=[
+        "a command",
+        "after nothing",
+        "a long one, which is folded",
+        "a word that quits",
+        "the name of a resource",
+        "a name of a long resource",
+    ],
 )
-async def test_words_of_a_server_are_no_command(parts: tuple[str, ...], tmp_path: Path) -> None:
+async def test_words_of_a_server_are_no_command(
+    parts: tuple[str | AttachedText, ...], tmp_path: Path
+) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         await stage.controller.attaching.insert(parts)
         typed = stage.chat.composer.value
