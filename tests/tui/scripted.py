@@ -44,6 +44,7 @@ from ollm_tui.runtime.saved.branches import ChatBranches
 from ollm_tui.runtime.tools.toolbox import OfferedTool
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
+from ollm_tui.tui.chat.tool_rows import ToolRows
 from tests.support.providers import ScriptedProvider
 from tests.tui.scripted_chats import (
     FIGURES,
@@ -365,3 +366,19 @@ class ScriptedRuntime(Runtime):
     async def other_folders(self) -> OtherFolders:
         self.looks += 1
         return self.others
+
+
+class CallClock:
+    """The clock of tools that run one after another: each takes 0.4 s.
+
+    However often the time of a running tool is shown meanwhile, which a busy machine decides.
+    """
+
+    def __init__(self, tools: ToolRows) -> None:
+        self._tools = tools
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        if not self._tools._since:  # a tool starts, or has ended
+            self._now += 0.4
+        return self._now

@@ -24,7 +24,7 @@ from ollm_tui.protocol.tools import (
 from ollm_tui.runtime.tools.toolbox import OfferedTool
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.tui.screens import Stage, staged
-from tests.tui.scripted import ScriptedClient, ScriptedRuntime, finish, text
+from tests.tui.scripted import CallClock, ScriptedClient, ScriptedRuntime, finish, text
 from tests.tui.svg import SIZES, SvgSnapshot
 
 LISTING = "\n".join(f"notes/{number}.md" for number in range(30))
@@ -63,9 +63,8 @@ class Shell:
 async def tools_ran(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
     controller = stage.controller
-    clock = iter(range(1000))
     tools = controller.presenter.tools
-    tools.clock, tools.answered_at = lambda: next(clock) * 0.4, lambda _id: None
+    tools.clock, tools.answered_at = CallClock(tools), lambda _id: None
     one, two = call(1), call(2, "list_directory", "notes")
     three, four = call(3, "web_fetch", "https://en.wikipedia.org/wiki/Sky"), call(4, "shell", "ls")
     stage.client.give(

@@ -11,7 +11,7 @@ from ollm_tui.tui.links.pick_dialog import LinkPicker
 from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch
 from tests.tui.links.test_links import click, dialog, shown_address
 from tests.tui.screens import Stage, staged
-from tests.tui.scripted import finish, text
+from tests.tui.scripted import CallClock, finish, text
 from tests.tui.svg import SvgSnapshot
 
 PAGE = ShownPage(
@@ -58,8 +58,7 @@ def events(number: int, name: str, argument: str, shown: str) -> tuple[ChatEvent
 async def used_the_web(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
     tools = stage.controller.presenter.tools
-    clock = iter(range(1000))
-    tools.clock, tools.answered_at = lambda: next(clock) * 0.4, lambda _id: None
+    tools.clock, tools.answered_at = CallClock(tools), lambda _id: None
     stage.client.give(
         *events(1, "web_search", "sky blue scattering", FOUND.written()),
         *events(2, "web_fetch", "https://optics.example/sky/blue?page=1", PAGE.written()),

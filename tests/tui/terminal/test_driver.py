@@ -174,7 +174,8 @@ def test_a_terminal_that_takes_no_output_for_a_while_gets_all_of_it_later() -> N
     with start("keys") as session:
         with session.stalled():
             session.write(b"k" * 3000)
-            assert session.cpu_within(1.0) < 0.9
+            # Handling the keys takes a slow machine more than a second; waiting takes nothing.
+            assert any(session.cpu_within(1.0) < 0.9 for _second in range(20))
         session.wait_for("key 3000 k", 30)
 
 
