@@ -44,7 +44,7 @@ def _words(host: CommandHost, makes: Makes, word: str) -> Sequence[Completion]:
     if newest_of(host.conversation().messages, makes) is None:
         return ()
     return (
-        Completion("again", f"make the last {word} anew"),
+        Completion("again", f"make the last {word} again"),
         Completion("save", f"write the last {word} to a file", takes_more=True),
     )
 

@@ -40,7 +40,7 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
         is_sign_in = name.casefold() in _SIGN_INS
         return [Completion(f"{name} {one.name}", _state(one)) for one in signing if is_sign_in]
     acts = [
-        Completion(f"{name} restart", "start it anew"),
+        Completion(f"{name} restart", "restart it"),
         Completion(f"{name} off", "stop it until the app ends"),
     ]
     if servers[name].tokens is not None:
@@ -75,7 +75,7 @@ async def show_servers(host: CommandHost, argument: str) -> None:
     elif act:
         is_on = _ACTS[act]
         server.switch(is_on=is_on)
-        done = "starts anew" if is_on else "is off until the app ends, or until you restart it"
+        done = "restarts" if is_on else "is off until the app ends, or until you restart it"
         host.say(f"The MCP server {clean_name(server.name)} {done}.")
     else:
         host.say("\n".join(_details(server)))
@@ -153,7 +153,7 @@ def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
     width, across = max(map(len, names)), max(map(len, states))
     for server, name, state in zip(servers, names, states, strict=True):
         yield f"{name:<{width}}  {state:<{across}}  {spelled_line(server.place)}".rstrip()
-    yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart starts it anew."
+    yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart restarts it."
 
 
 def _rights(server: "McpServer") -> Iterator[str]:

@@ -20,7 +20,7 @@ _MAX_PICTURES: Final = 20
 _VARIATIONS: Final = 4
 _FORM: Final = "Try: /image a red cat --size 512x512 --seed 42 --count 2"
 _WORDS: Final = (
-    Completion("again", "draw the last prompt anew"),
+    Completion("again", "draw the last prompt again"),
     Completion("vary", "draw the last prompt several times", takes_more=True),
     Completion("edit", "change the last picture", takes_more=True),
     Completion("save", "write the last picture to a file", takes_more=True),

@@ -97,4 +97,8 @@ class SignIns:
         else:
             if is_in:
                 server.switch(is_on=True)
-            say(f"Signed in to {name}: it starts anew." if is_in else f"{name} wants no sign-in.")
+            say(
+                f"Signed in to {name}: it restarts."
+                if is_in
+                else f"{name} does not need a sign-in."
+            )

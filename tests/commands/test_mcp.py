@@ -73,7 +73,7 @@ async def test_one_is_stopped_and_restarted(host: RecordingHost) -> None:
     server = host.mcp["my work"]
     assert "is off until" in await ran(host, "/mcp my work off")
     assert not server._is_on
-    assert "starts anew" in await ran(host, "/mcp my work restart")
+    assert "restarts" in await ran(host, "/mcp my work restart")
     assert server._is_on
 
 

@@ -60,7 +60,7 @@ async def login(
         except AIError as error:
             output.error(f"{shown}: {error.message}", error.hint)
             return ERROR
-        done = f"Signed in to {shown}." if is_signed_in else f"{shown} wants no sign-in."
+        done = f"Signed in to {shown}." if is_signed_in else f"{shown} does not need a sign-in."
         output.note(done)
         return OK
     return stop.exit_code

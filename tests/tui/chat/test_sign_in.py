@@ -107,7 +107,7 @@ async def test_a_sign_in_is_asked_about_shown_and_finished_by_a_paste(
         assert stage.app.focused is not None
         stage.app.focused.post_message(Paste(ended))
         await stage.pilot.press("enter")
-        await stage.until("Signed in to work: it starts anew.")
+        await stage.until("Signed in to work: it restarts.")
         await stage.until(test=lambda: server.state == "ready")
         assert ended not in notes(stage)
         await stage.send("/mcp logout work")
@@ -140,5 +140,5 @@ async def test_a_no_only_shows_the_address_and_a_sign_in_is_given_up(
         async with httpx2.AsyncClient(trust_env=False, follow_redirects=True) as browser:
             page = await browser.get(ADDRESS.findall(notes(stage))[-1])
         assert "go back to ollm" in page.text
-        await stage.until("Signed in to work: it starts anew.")
+        await stage.until("Signed in to work: it restarts.")
     assert opened == []
