@@ -164,12 +164,12 @@ def _alternatives(provider: str, named: Named) -> str | None:
     origin = named.origin_of(provider)
     if origin is None:
         return None
-    place = f"It is named by {origin}, so no other provider is used"
+    place = f"The address comes from {origin}, so no other provider is used."
     if origin.kind != "environment":
-        return f"{place}."
+        return place
     others = [name for name in named.providers if name != provider]
     another = f"`--provider {others[0]}`" if others else "--provider or --model"
-    return f"{place}: {another} uses another, or unset {origin.name}."
+    return f"{place} Choose one with {another}, or unset {origin.name}."
 
 
 def passed_over(last: str | None, named: Named) -> ModelRef | None:

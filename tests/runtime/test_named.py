@@ -278,11 +278,11 @@ async def test_a_bare_name_is_looked_for_where_a_host_was_named_before_anywhere_
     [
         (
             {"OLLAMA_HOST": DEAD_ADDRESS},
-            "--provider or --model uses another, or unset OLLAMA_HOST.",
+            "Choose one with --provider or --model, or unset OLLAMA_HOST.",
         ),
         (
             {"OLLAMA_HOST": DEAD_ADDRESS, "VLLM_HOST": "DECOY"},
-            "`--provider vllm` uses another, or unset OLLAMA_HOST.",
+            "Choose one with `--provider vllm`, or unset OLLAMA_HOST.",
         ),
     ],
 )
