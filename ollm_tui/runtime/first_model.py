@@ -15,7 +15,7 @@ from ollm_tui.providers.router import EMBEDDED
 STARTER_REASON = "the starter model that comes with ollm"
 START_SERVER = (
     "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
-    "or put GGUF files into the folder that `ollm config path --of models` names."
+    "or put GGUF files into the folder that `ollm config path --of models` prints."
 )
 FETCH_STARTER = "`ollm models starter` downloads a small model to start with."
 ADD_ENGINE = (
